@@ -1,0 +1,1 @@
+"""Fathom: Gaussian processes from a CSV to an explanation."""
