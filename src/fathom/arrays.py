@@ -1,0 +1,45 @@
+"""Which array library a computation runs in: NumPy unless a JAX array takes part.
+
+The kernel language, the exact GP and the structure search must run in processes that never load JAX, and the
+same formulas must also be differentiable and compilable. So formulas take their functions from a *namespace*
+chosen by the arrays that reach them, and nothing here imports JAX by itself.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import scipy.special
+
+Array = Any  # numpy.ndarray or jax.Array, and tracers of the latter
+
+
+def is_jax(*values: Any) -> bool:
+    """True when any value is a JAX array or tracer."""
+    jax = sys.modules.get("jax")
+    return jax is not None and any(isinstance(value, jax.Array) for value in values)
+
+
+def namespace(*values: Any) -> Any:
+    """`jax.numpy` when any value is a JAX array or tracer, `numpy` otherwise."""
+    return sys.modules["jax"].numpy if is_jax(*values) else np
+
+
+def special(xp: Any) -> Any:
+    """The special functions (`i0e`, `i1e`, `expit`) that go with a namespace."""
+    if xp is np:
+        return scipy.special
+    import jax.scipy.special
+
+    return jax.scipy.special
+
+
+def normal_draws(key: Any, shape: tuple[int, ...]) -> Array:
+    """Standard normal draws from a JAX key, an integer seed or a NumPy generator."""
+    if is_jax(key):
+        import jax
+
+        return jax.random.normal(key, shape)
+    return np.random.default_rng(key).standard_normal(shape)

@@ -1,0 +1,258 @@
+"""Laws of the kernel language: binding to columns, canonical form, sums of products, and changes of units."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from itertools import product as choices
+from typing import Any
+
+import numpy as np
+
+from fathom.arrays import Array
+from fathom.kernels.base import Kernel, Leaf, Parameter
+from fathom.kernels.combine import Operator, Product, Sum, Switch, join
+from fathom.kernels.leaves import LEAVES, SE, WN, C, Lin
+from fathom.kernels.nonstationary import RankOne
+from fathom.kernels.vector import n_free
+
+# -- inputs ------------------------------------------------------------------------------------------------------
+
+
+def bind(kernel: Kernel, names: int | Sequence[str]) -> Kernel:
+    """The kernel over the columns of a table: names become numbers, ARD lengthscales one for each input.
+
+    A `Lin` that chose no input becomes a sum of one `Lin` for each column.
+    """
+    columns = [str(i) for i in range(names)] if isinstance(names, int) else [str(n) for n in names]
+    return _bind(kernel, columns)
+
+
+def _bind(kernel: Kernel, columns: list[str]) -> Kernel:
+    if isinstance(kernel, Operator):
+        return type(kernel)(tuple(_bind(child, columns) for child in kernel.children))
+    if isinstance(kernel, (C, WN)):
+        return kernel.replace(inputs=None)
+    if kernel.inputs is not None:
+        kernel = kernel.replace(inputs=tuple(_index(kernel, i, columns) for i in kernel.inputs))
+    elif isinstance(kernel, Lin) and len(columns) > 1:
+        return Sum(tuple(kernel.replace(inputs=(i,)) for i in range(len(columns))))
+    kernel = kernel.replace(children=tuple(_bind(child, columns) for child in kernel.children))
+    width = len(columns) if kernel.inputs is None else len(kernel.inputs)
+    if kernel.one_input and width != 1:
+        raise ValueError(
+            f"{kernel.name} looks at one input but gets {width}: choose one, as in {kernel.name}[{columns[0]}]"
+        )
+    return kernel.replace(**{p.name: _one_each(kernel, p, width) for p in kernel.parameters if _is_ard(p)})
+
+
+def _is_ard(p: Parameter) -> bool:
+    return p.size == "per input"
+
+
+def _one_each(kernel: Kernel, p: Parameter, width: int) -> Any:
+    value = getattr(kernel, p.name)
+    if np.ndim(value) == 0:
+        return value if width == 1 else np.full(width, value)
+    if np.shape(value) != (width,):
+        raise ValueError(f"{kernel.name}: {p.name} has {np.size(value)} values for {width} inputs")
+    return value
+
+
+def _index(kernel: Kernel, chosen: int | str, columns: list[str]) -> int:
+    if isinstance(chosen, str):
+        if chosen in columns:
+            return columns.index(chosen)
+        raise ValueError(f"{kernel.name}[{chosen}]: there is no input {chosen!r}; there are {', '.join(columns)}")
+    if 0 <= chosen < len(columns):
+        return chosen
+    raise ValueError(
+        f"{kernel.name}[{chosen}] asks for input {chosen}, but there are {len(columns)} (0 to {len(columns) - 1})"
+    )
+
+
+def with_names(kernel: Kernel, names: Sequence[str]) -> Kernel:
+    """The kernel with column numbers replaced by names, for reading."""
+    changes: dict[str, Any] = {"children": tuple(with_names(child, names) for child in kernel.children)}
+    if kernel.inputs is not None:
+        changes["inputs"] = tuple(names[i] if isinstance(i, int) else i for i in kernel.inputs)
+    return kernel.replace(**changes)
+
+
+# -- scales and units --------------------------------------------------------------------------------------------
+
+
+def scale(kernel: Kernel, factor: Any) -> Kernel:
+    """factor × k, exactly: the factor goes into the variance of one leaf of every product."""
+    if isinstance(kernel, Product):
+        return kernel.replace(children=(scale(kernel.children[0], factor), *kernel.children[1:]))
+    if kernel.children:
+        return kernel.replace(children=tuple(scale(child, factor) for child in kernel.children))
+    return kernel.replace(variance=kernel.variance * factor)
+
+
+def rescale(kernel: Kernel, shift: Array, spread: Array, y_spread: Any = 1.0) -> Kernel:
+    """The kernel in the user's units, from one fitted on x_std = (x − shift)/spread and y_std = (y − m)/y_spread.
+
+    rescale(k)(x, x') = y_spread² k((x − shift)/spread, (x' − shift)/spread), to rounding.
+    """
+    return scale(_stretch(kernel, np.atleast_1d(shift), np.atleast_1d(spread)), y_spread**2)
+
+
+def _stretch(kernel: Kernel, shift: np.ndarray, spread: np.ndarray) -> Kernel:
+    chosen = slice(None) if kernel.inputs is None else np.asarray(kernel.inputs)
+    m, s = shift[chosen], spread[chosen]
+    changes: dict[str, Any] = {"children": tuple(_stretch(child, shift, spread) for child in kernel.children)}
+    for p in kernel.parameters:
+        value = getattr(kernel, p.name)
+        if p.unit in ("variance", "number"):
+            continue
+        shifted = {"length": lambda v: v * s, "frequency": lambda v: v / s, "location": lambda v: v * s + m}
+        new = shifted[p.unit](np.asarray(value))
+        changes[p.name] = new if np.ndim(value) or len(s) > 1 else float(new[0])
+    if isinstance(kernel, Lin):
+        changes["variance"] = kernel.variance / s[0] ** 2
+    return kernel.replace(**changes)
+
+
+# -- canonical form ----------------------------------------------------------------------------------------------
+
+RANK = {leaf.name: i for i, leaf in enumerate(LEAVES)} | {"CP": 100, "CW": 101, "Sum": 102, "Product": 103}
+
+
+def canonical(kernel: Kernel) -> Kernel:
+    """The one form of all kernels that differ by order, nesting or the simplification rules of thesis 4.1.1.
+
+    Rules, applied at every level: SE×SE over the same inputs is an SE; WN×stationary is WN; C×k is k with another
+    scale; sums of C and of WN merge. The scale of a product stands in its first factor. Values do not change.
+    """
+    if not kernel.children:
+        return kernel
+    kernel = kernel.replace(children=tuple(canonical(child) for child in kernel.children))
+    if isinstance(kernel, Sum):
+        terms = _merge(_merge(list(Sum(kernel.children).children), C, _add), WN, _add)
+        return join(Sum, sorted(terms, key=sort_key))
+    if isinstance(kernel, Product):
+        return _canonical_product(list(Product(kernel.children).children))
+    return kernel
+
+
+def _canonical_product(factors: list[Kernel]) -> Kernel:
+    factors = _absorb_constants(_absorb_into_noise(factors))
+    for inputs in {f.inputs for f in factors if isinstance(f, SE)}:
+        factors = _merge(factors, SE, _multiply_se, inputs)
+    return _gather_scale(sorted(factors, key=sort_key))
+
+
+def _merge(nodes: list[Kernel], leaf: type[Leaf], how: Callable[[Any, Any], Kernel], inputs: Any = ()) -> list[Kernel]:
+    """Replace all leaves of one class (and, if given, one choice of inputs) by a single one."""
+    alike = [n for n in nodes if isinstance(n, leaf) and (inputs == () or n.inputs == inputs)]
+    return [n for n in nodes if not any(n is a for a in alike)] + ([reduce(how, alike)] if alike else [])  # type: ignore[arg-type]
+
+
+def _add(a: Any, b: Any) -> Kernel:
+    return a.replace(variance=a.variance + b.variance)
+
+
+def _multiply_se(a: SE, b: SE) -> SE:
+    """exp(−s_a/2) exp(−s_b/2): precisions add."""
+    lengthscale = (np.asarray(a.lengthscale) ** -2.0 + np.asarray(b.lengthscale) ** -2.0) ** -0.5
+    return a.replace(variance=a.variance * b.variance, lengthscale=lengthscale)
+
+
+def _absorb_into_noise(factors: list[Kernel]) -> list[Kernel]:
+    """WN×stationary: only the value at lag zero, the variance, is left."""
+    if not any(isinstance(f, WN) for f in factors):
+        return factors
+    absorbed: list[Any] = [f for f in factors if isinstance(f, Leaf) and f.stationary]
+    variance = reduce(lambda v, f: v * f.variance, absorbed, 1.0)
+    return [WN(variance=variance)] + [f for f in factors if not any(f is a for a in absorbed)]
+
+
+def _absorb_constants(factors: list[Kernel]) -> list[Kernel]:
+    """C×k → k, scaled."""
+    constants: list[Any] = [f for f in factors if isinstance(f, C)]
+    others = [f for f in factors if not isinstance(f, C)]
+    total = reduce(lambda v, f: v * f.variance, constants, 1.0)
+    if not others:
+        return [C(variance=total)]
+    return [scale(others[0], total), *others[1:]] if constants else others
+
+
+def _gather_scale(factors: list[Kernel]) -> Kernel:
+    """Move every factor's scale into the first factor, so that equal products look equal."""
+    total: Any = 1.0
+    unit = []
+    for factor in factors[1:]:
+        held = _scale_of(factor)
+        if held == 0 or held == 1:
+            unit.append(factor)
+        else:
+            unit.append(scale(factor, 1 / held) if not isinstance(factor, Leaf) else factor.replace(variance=1.0))
+            total = total * held
+    return join(Product, [scale(factors[0], total) if total != 1.0 else factors[0], *unit])
+
+
+def _scale_of(kernel: Kernel) -> Any:
+    """The variance of the first leaf: what a product pins in all factors but its first."""
+    while kernel.children:
+        kernel = kernel.children[0]
+    return kernel.variance
+
+
+def sort_key(kernel: Kernel) -> tuple:
+    """Orders by structure, then by shape parameters, then by scale."""
+    return (_structure_key(kernel), _values(kernel, False), _values(kernel, True))
+
+
+def _structure_key(kernel: Kernel) -> tuple:
+    inputs = tuple(str(i) for i in kernel.inputs or ())
+    statics = tuple(getattr(kernel, field) for field in kernel.static)
+    return (RANK[kernel.name], inputs, statics, tuple(_structure_key(child) for child in kernel.children))
+
+
+def _values(kernel: Kernel, scales: bool) -> tuple:
+    own = tuple(
+        tuple(np.ravel(getattr(kernel, p.name)).tolist()) for p in kernel.parameters if (p.name == "variance") is scales
+    )
+    return own + tuple(_values(child, scales) for child in kernel.children)
+
+
+# -- sums of products --------------------------------------------------------------------------------------------
+
+
+def terms(kernel: Kernel) -> tuple[Kernel, ...]:
+    """The products whose sum the kernel is; changepoints and windows become rank-one weights."""
+    if isinstance(kernel, Sum):
+        return tuple(term for child in kernel.children for term in terms(child))
+    if isinstance(kernel, Product):
+        return tuple(
+            join(Product, list(Product(chosen).children))
+            for chosen in choices(*(terms(factor) for factor in kernel.children))
+        )
+    if isinstance(kernel, Switch):
+        return terms(kernel.as_sum())
+    return (kernel,)
+
+
+def sum_of_products(kernel: Kernel) -> Kernel:
+    """All products of sums distributed (thesis 4.1.1, first step). Shared parameters are repeated."""
+    return join(Sum, list(terms(kernel)))
+
+
+def simplify(kernel: Kernel) -> Kernel:
+    """The standard form for description: distribute, then apply the simplification rules (thesis 4.1.1, eq. 4.1)."""
+    return canonical(sum_of_products(kernel))
+
+
+def n_effective(kernel: Kernel) -> int:
+    """Effective parameters for BIC: base kernels' own, less one for each further factor of a product; CP +2, CW +3.
+
+    Counted on the canonical form, where flat directions such as the lengthscale of WN×SE are gone.
+    """
+    return n_free(canonical(kernel))
+
+
+def is_weight(kernel: Kernel) -> bool:
+    """True for rank-one factors (Lin and the steps and windows of switches)."""
+    return isinstance(kernel, RankOne)

@@ -1,0 +1,248 @@
+"""The nodes of the kernel language: immutable trees whose parameters are PyTree leaves.
+
+A node answers one question, `evaluate(X, Z, same)`: the matrix of covariances between the rows of X and of Z.
+`same` says that the two are the *same observations*, which is what white noise needs to know: its delta is on the
+observation, not on the value, so repeated inputs get independent noise and `WN(x*, X) = 0` always.
+
+Nodes hold no arrays of data and know nothing of `y`, noise models or posteriors. This module never imports JAX;
+`fathom.kernels.pytree` registers the nodes with it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+
+import numpy as np
+
+from fathom.arrays import Array, namespace
+
+Kind = Literal["positive", "real", "fixed"]
+Unit = Literal["variance", "length", "frequency", "location", "number"]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of a node: how it is constrained, and how it changes with the units of the data.
+
+    `positive` parameters are learnt in log space, `real` ones as they are, `fixed` ones not at all. A size of
+    "per input" is automatic relevance determination: one value for each input the node looks at.
+    """
+
+    name: str
+    kind: Kind
+    unit: Unit
+    default: float | tuple[float, ...]
+    size: Literal["one", "per input", "list"] = "one"
+
+
+VARIANCE = Parameter("variance", "positive", "variance", 1.0)
+
+
+class Kernel:
+    """A covariance function. Combine with `+` and `*`; evaluate with `gram`, `cross` and `diag`."""
+
+    name: ClassVar[str] = "Kernel"
+    parameters: ClassVar[tuple[Parameter, ...]] = ()
+    static: ClassVar[tuple[str, ...]] = ()  # fields that belong to the structure
+    stationary: ClassVar[bool] = False
+    one_input: ClassVar[bool] = False  # reads exactly one column
+    chooses_inputs: ClassVar[bool] = True
+    __slots__ = ("__dict__", "__weakref__")
+
+    inputs: tuple[int | str, ...] | None
+    children: tuple[Kernel, ...]
+
+    if TYPE_CHECKING:  # parameters are declared in tables, not as annotations
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    # -- construction ------------------------------------------------------------------------------------------
+
+    def _set(self, **fields: Any) -> None:
+        for field, value in fields.items():
+            object.__setattr__(self, field, value)
+
+    def __setattr__(self, field: str, value: Any) -> None:
+        raise AttributeError(f"kernels are immutable: use .replace({field}=...) for a changed copy")
+
+    def replace(self, **changes: Any) -> Self:
+        """A copy with some parameters, inputs or children changed."""
+        known = {p.name for p in self.parameters} | set(self.static) | {"inputs", "children"}
+        if unknown := set(changes) - known:
+            raise ValueError(f"{self.name} has no parameter {sorted(unknown)[0]!r}: it has {self._known()}")
+        fields = {**self.__dict__, **changes}
+        for p in self.parameters:
+            if p.name in changes:
+                fields[p.name] = checked(self.name, p, changes[p.name])
+        return self._raw(**fields)
+
+    @classmethod
+    def _known(cls) -> str:
+        return ", ".join([p.name for p in cls.parameters] + list(cls.static)) or "none"
+
+    @classmethod
+    def _raw(cls, **fields: Any) -> Self:
+        """Build without checks: for internal copies and for JAX, which rebuilds nodes around tracers."""
+        node = object.__new__(cls)
+        node._set(**fields)
+        return node
+
+    def on(self, *inputs: int | str) -> Kernel:
+        """This kernel looking at the given inputs, wherever it has not chosen its own."""
+        if self.children:
+            changed = self.replace(children=tuple(child.on(*inputs) for child in self.children))
+        else:
+            changed = self
+        if changed.inputs is None and self.chooses_inputs:
+            changed = changed.replace(inputs=tuple(inputs))
+        return changed
+
+    # -- algebra -----------------------------------------------------------------------------------------------
+
+    def __add__(self, other: object) -> Kernel:
+        from fathom.kernels.combine import Sum
+
+        return Sum((self, other)) if isinstance(other, Kernel) else NotImplemented
+
+    def __mul__(self, other: object) -> Kernel:
+        from fathom.kernels.combine import Product
+
+        return Product((self, other)) if isinstance(other, Kernel) else NotImplemented
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Kernel):
+            return NotImplemented
+        if self.structure() != other.structure():
+            return False
+        return all(
+            np.array_equal(np.asarray(a), np.asarray(b))
+            for a, b in zip(parameter_values(self), parameter_values(other), strict=True)
+        )
+
+    def __hash__(self) -> int:
+        return hash(self.structure())
+
+    def structure(self) -> tuple:
+        """What two kernels share when they differ in parameter values only."""
+        statics = tuple(getattr(self, field) for field in self.static)
+        return (self.name, self.inputs, statics, tuple(child.structure() for child in self.children))
+
+    # -- text --------------------------------------------------------------------------------------------------
+
+    def __str__(self) -> str:
+        from fathom.kernels.syntax import to_text
+
+        return to_text(self)
+
+    __repr__ = __str__
+
+    # -- evaluation --------------------------------------------------------------------------------------------
+
+    def gram(self, X: Array) -> Array:
+        """N×N covariances of the observations at the rows of X, white noise on the diagonal."""
+        X, _, xp = self._ready(X, X)
+        return self.evaluate(X, X, True, xp)
+
+    def cross(self, X: Array, Z: Array) -> Array:
+        """N×M covariances between observations at X and different observations at Z: no white noise."""
+        X, Z, xp = self._ready(X, Z)
+        return self.evaluate(X, Z, False, xp)
+
+    def diag(self, X: Array, noise: bool = True) -> Array:
+        """Variances at the rows of X (N), with or without white noise."""
+        X, _, xp = self._ready(X, X)
+        return self.evaluate_diag(X, noise, xp)
+
+    __call__ = cross
+
+    def evaluate(self, X: Array, Z: Array, same: bool, xp: Any) -> Array:
+        raise NotImplementedError
+
+    def evaluate_diag(self, X: Array, same: bool, xp: Any) -> Array:
+        raise NotImplementedError
+
+    def _ready(self, X: Array, Z: Array) -> tuple[Array, Array, Any]:
+        xp = namespace(X, Z, *parameter_values(self))
+        X, Z = (as_rows(A, xp) for A in (X, Z))
+        if X.shape[1] != Z.shape[1]:
+            raise ValueError(f"X has {X.shape[1]} columns and Z has {Z.shape[1]}: they must agree")
+        return X, Z, xp
+
+    def columns(self, X: Array) -> Array:
+        """The columns of X this node looks at."""
+        if self.inputs is None:
+            chosen = X
+        else:
+            chosen = X[:, np.asarray(self._indices(X.shape[1]))]
+        if self.one_input and chosen.shape[1] != 1:
+            raise ValueError(
+                f"{self.name} looks at one input but gets {chosen.shape[1]}: choose one, as in {self.name}[0]"
+            )
+        return chosen
+
+    def _indices(self, width: int) -> list[int]:
+        indices = []
+        for i in self.inputs or ():
+            if isinstance(i, str):
+                raise ValueError(f"input {i!r} of {self.name} is a name: bind the kernel to column names first")
+            if not 0 <= i < width:
+                raise ValueError(f"{self.name}[{i}] asks for input {i}, but there are {width} (0 to {width - 1})")
+            indices.append(i)
+        return indices
+
+
+def as_rows(A: Array, xp: Any) -> Array:
+    """A matrix of rows; a vector is read as one column."""
+    A = xp.asarray(A, dtype=float) if xp is np else xp.asarray(A)
+    if A.ndim == 1:
+        A = A[:, None]
+    if A.ndim != 2:
+        raise ValueError(f"inputs must be a matrix of rows (N, D), not an array of shape {A.shape}")
+    return A
+
+
+def checked(owner: str, p: Parameter, value: Any) -> Any:
+    """A parameter value as float, read-only float64 array, or whatever JAX put there."""
+    jax = sys.modules.get("jax")
+    if jax is not None and not isinstance(value, (int, float, list, tuple, np.ndarray, np.generic)):
+        return value  # a tracer, a JAX array, or a placeholder in a tree_map
+    array = np.array(value, dtype=float)
+    if not np.all(np.isfinite(array)):
+        raise ValueError(f"{owner}: {p.name} must be finite, got {value}")
+    if p.kind == "positive" and not np.all(array >= 0):
+        raise ValueError(f"{owner}: {p.name} must be positive, got {value}")
+    if array.ndim == 0:
+        return float(array)
+    array.setflags(write=False)
+    return array
+
+
+def parameter_values(kernel: Kernel) -> list[Any]:
+    """Every parameter of every node, in the order of `walk`."""
+    return [getattr(node, p.name) for node in walk(kernel) for p in node.parameters]
+
+
+def walk(kernel: Kernel) -> Iterator[Kernel]:
+    """Every node, parents before children, left before right."""
+    yield kernel
+    for child in kernel.children:
+        yield from walk(child)
+
+
+class Leaf(Kernel):
+    """A base kernel: a variance and a few shape parameters, over the inputs it has chosen (None: all of them)."""
+
+    def __init__(self, *, inputs: int | str | tuple[int | str, ...] | None = None, **values: Any):
+        names = [p.name for p in self.parameters] + list(self.static)
+        if unknown := set(values) - set(names):
+            raise ValueError(f"{self.name} has no parameter {sorted(unknown)[0]!r}: it has {self._known()}")
+        if isinstance(inputs, (int, str)):
+            inputs = (inputs,)
+        for p in self.parameters:
+            self._set(**{p.name: checked(self.name, p, values.get(p.name, p.default))})
+        for field in self.static:
+            self._set(**{field: values.get(field, getattr(type(self), "default_" + field))})
+        self._set(inputs=None if inputs is None else tuple(inputs), children=())

@@ -1,0 +1,116 @@
+"""Pairs of observations, as far as a stationary kernel can tell them apart.
+
+On a regular grid of N times there are only N distinct lags, so a stationary kernel is N numbers, not N². `expand`
+turns a vector over the lags into the matrix over pairs, `pull` is its adjoint: it sums a matrix over the pairs of
+each lag. Matrices are symmetric and given by their lower triangle.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+MERGE = 1e-6  # lags closer than this part of the median step are one lag
+
+
+class Lags:
+    """Distinct lags of the rows of X; the general case: every pair is its own."""
+
+    def __init__(self, X: np.ndarray):
+        self.X, self.n = X, len(X)
+        self._rows, self._columns = np.tril_indices(self.n)
+        self._flat = self._rows * self.n + self._columns
+        self._count = np.where(self._rows == self._columns, 1.0, 2.0)
+        self._kept: dict[tuple[int, ...], np.ndarray] = {}
+
+    def lag(self, column: int) -> np.ndarray:
+        """The lags τ of one input (U)."""
+        if (column,) not in self._kept:
+            self._kept[(column,)] = self._differences(column)
+        return self._kept[(column,)]
+
+    def squares(self, columns: tuple[int, ...]) -> np.ndarray:
+        """The squared lags of several inputs (d, U)."""
+        if columns not in self._kept or len(columns) == 1:
+            self._kept[columns] = np.stack([self.lag(c) ** 2 for c in columns])
+        return self._kept[columns]
+
+    def _differences(self, column: int) -> np.ndarray:
+        x = self.X[:, column]
+        return np.abs(x[self._rows] - x[self._columns])
+
+    def expand(self, values: np.ndarray) -> np.ndarray:
+        """The N×N matrix of a vector over lags: lower triangle, zeros above."""
+        matrix = np.zeros(self.n * self.n)
+        matrix[self._flat] = values
+        return matrix.reshape(self.n, self.n)
+
+    def pull(self, padded: np.ndarray) -> np.ndarray:
+        """Sums over all ordered pairs of each lag; `padded` is a lower triangle, flat, with n zeros behind it."""
+        return padded[self._flat] * self._count
+
+
+class DistinctLags(Lags):
+    """One input whose pairs share far fewer lags: a grid with gaps, or times on a common clock."""
+
+    def __init__(self, X: np.ndarray, index: np.ndarray, values: np.ndarray):
+        super().__init__(X)
+        self._values = values
+        self._index = np.zeros((self.n, self.n), dtype=np.intp)
+        self._index[self._rows, self._columns] = index
+        self._index[self._columns, self._rows] = index
+        self._lower = index
+
+    def _differences(self, column: int) -> np.ndarray:
+        return self._values
+
+    def expand(self, values: np.ndarray) -> np.ndarray:
+        return values[self._index]
+
+    def pull(self, padded: np.ndarray) -> np.ndarray:
+        weights = padded[self._flat] * self._count
+        return np.bincount(self._lower, weights=weights, minlength=len(self._values))
+
+
+class RegularLags(Lags):
+    """One input on a regular, sorted grid: matrices are Toeplitz, and need not be formed."""
+
+    def __init__(self, X: np.ndarray, step: float):
+        self.X, self.n, self._kept = X, len(X), {}
+        self._step = step
+        self._ones = np.ones(self.n)
+
+    def _differences(self, column: int) -> np.ndarray:
+        return self._step * np.arange(self.n)
+
+    def expand(self, values: np.ndarray) -> np.ndarray:
+        mirrored = np.concatenate([values[:0:-1], values])
+        stride = mirrored.itemsize
+        return as_strided(mirrored[self.n - 1 :], (self.n, self.n), (-stride, stride), writeable=False)
+
+    def pull(self, padded: np.ndarray) -> np.ndarray:
+        # read with rows one longer, each diagonal of the matrix becomes a column: lag k is column n+1−k
+        columns = self._ones @ padded.reshape(self.n, self.n + 1)
+        sums = np.empty(self.n)
+        sums[0] = columns[0]
+        sums[1:] = 2 * columns[:1:-1]
+        return sums
+
+
+def lags_of(X: np.ndarray) -> Lags:
+    """The most economical description of the pairs of rows of X (N, D)."""
+    if X.shape[1] != 1 or len(X) < 3:
+        return Lags(X)
+    x = X[:, 0]
+    steps = np.diff(x)
+    step = (x[-1] - x[0]) / (len(x) - 1)
+    if step > 0 and np.abs(x - x[0] - step * np.arange(len(x))).max() <= MERGE * step:
+        return RegularLags(X, step)
+    moves = np.abs(steps)[steps != 0]
+    tolerance = MERGE * (float(np.median(moves)) if len(moves) else 1.0)
+    rows, columns = np.tril_indices(len(x))
+    differences = np.abs(x[rows] - x[columns])
+    _, index, count = np.unique(np.round(differences / tolerance), return_inverse=True, return_counts=True)
+    if len(count) > len(differences) / 8:
+        return Lags(X)
+    return DistinctLags(X, index, np.bincount(index, weights=differences) / count)

@@ -1,0 +1,311 @@
+"""The NumPy evaluation of a kernel tree over fixed inputs, with gradients and without compilation.
+
+A tree is a sum of products, and a product is a function of the lag times rank-one weights (lines, steps, windows):
+
+    K = Σ_g  w_g w_gᵀ ∘ A_g ∘ T(v_g)  +  diag(d)
+
+v_g is a vector over the distinct lags (all terms with the same weights are added before they are expanded), A_g
+holds factors that are neither (arc-cosine), and d is white noise. `gram` builds K; `pull` takes the matrix
+G = ∂L/∂K back to the parameters: a lag sum for v_g, a matrix-vector product for w_g. The plan depends on structure
+and inputs only, so one serves every parameter vector of a fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import reduce
+from itertools import product as choices
+from typing import Any
+
+import numpy as np
+from scipy.linalg import blas
+
+from fathom.kernels.base import Kernel, walk
+from fathom.kernels.combine import Product, Sum, Switch
+from fathom.kernels.lags import Lags, lags_of
+from fathom.kernels.leaves import WN, ArcCos, C
+from fathom.kernels.nonstationary import RankOne
+from fathom.kernels.stationary import Radial, Slopes, Stationary
+from fathom.kernels.vector import Slot, from_vector, slots, to_vector
+
+Place = tuple[int, int]  # (node in the order of `walk`, side of a switch or 0)
+
+
+@dataclass
+class Group:
+    """Terms that share their weights and matrix factors."""
+
+    weights: tuple[Place, ...]
+    matrices: tuple[Place, ...]
+    terms: list[tuple[Place, ...]] = field(default_factory=list)  # the lag factors of each, and its constants
+    noise: bool = False
+
+
+@dataclass
+class Values:
+    """What one parameter vector gives: every factor's value and slopes, by place."""
+
+    nodes: list[Kernel]
+    factor: dict[Place, tuple[np.ndarray, Slopes]]
+    products: dict[int, Any] = field(default_factory=dict)  # by group: (w, W, v, T)
+
+
+class Plan:
+    """Evaluates kernels of one structure at one set of inputs X (N, D)."""
+
+    def __init__(self, kernel: Kernel, X: np.ndarray, lags: Lags | None = None):
+        self.kernel, self.X = kernel, np.asarray(X, dtype=float)
+        self.lags = lags_of(self.X) if lags is None else lags
+        self.slots: tuple[Slot, ...] = slots(kernel)
+        self.n_free = sum(slot.size for slot in self.slots)
+        nodes = list(walk(kernel))
+        numbers = {id(node): i for i, node in enumerate(nodes)}
+        if len(numbers) < len(nodes):  # the same object twice in the tree: give each place its own
+            self.kernel = from_vector(kernel, np.asarray(to_vector(kernel)), self.slots)
+            nodes = list(walk(self.kernel))
+            numbers = {id(node): i for i, node in enumerate(nodes)}
+        self.groups = _group(list(_terms(self.kernel, numbers)), nodes)
+        n = len(self.X)
+        self._storage = np.zeros(n * n + n)  # n zeros behind the matrix: `Lags.pull` reads rows one longer
+        self._spare = np.zeros(n * n + n)
+        self._buffer = np.empty((n, n))
+        self.K = self._storage[: n * n].reshape(n, n)
+        self._H = self._spare[: n * n].reshape(n, n)
+
+    # -- forward -----------------------------------------------------------------------------------------------
+
+    def at(self, vector: np.ndarray) -> Values:
+        """Every factor at a parameter vector."""
+        nodes = list(walk(from_vector(self.kernel, vector, self.slots)))
+        values = Values(nodes, {})
+        for group in self.groups:
+            for place in (*group.weights, *group.matrices, *(p for term in group.terms for p in term)):
+                if place not in values.factor and not isinstance(nodes[place[0]], (C, WN)):
+                    values.factor[place] = self._factor(nodes[place[0]], place[1])
+        return values
+
+    def _factor(self, node: Any, side: int) -> tuple[np.ndarray, Slopes]:
+        if isinstance(node, Switch):
+            return node.weights()[side].weight_slopes(self._column(node))
+        if isinstance(node, RankOne):
+            return node.weight_slopes(self._column(node))
+        if isinstance(node, ArcCos):
+            return node.evaluate(self.X, self.X, True, np) / node.variance, {}
+        columns = self._columns(node)
+        if isinstance(node, Radial) and len(columns) > 1:
+            return self._ard(node, self.lags.squares(columns))
+        return node.lag(self.lags.lag(columns[0]))
+
+    def _ard(self, node: Radial, squares: np.ndarray) -> tuple[np.ndarray, Slopes]:
+        """φ(s) over the lags; the slope in log ℓ_d is −2φ'(s)·square_d/ℓ_d², left factored for `pull`."""
+        precision = np.asarray(node.lengthscale) ** -2.0
+        f, slope, others = node.profile(precision @ squares)
+        return f, {"lengthscale": slope, **others}
+
+    def _columns(self, node: Kernel) -> tuple[int, ...]:
+        return tuple(range(self.X.shape[1])) if node.inputs is None else tuple(int(i) for i in node.inputs)
+
+    def _column(self, node: Kernel) -> np.ndarray:
+        return self.X[:, self._columns(node)[0]]
+
+    def gram(self, values: Values) -> np.ndarray:
+        """Fills and returns the plan's matrix: the lower triangle of K, the rest undefined."""
+        K, fresh = self.K, True
+        diagonal = np.zeros(len(K))
+        for g, group in enumerate(self.groups):
+            w = self._weight(values, group)
+            if group.noise:
+                diagonal += self._noise(values, group, w)
+                continue
+            fresh = self._add_group(values, g, w, fresh)
+        if fresh:
+            K[:] = 0
+        K.flat[:: len(K) + 1] += diagonal
+        return K
+
+    def _add_group(self, values: Values, g: int, w: np.ndarray | None, fresh: bool) -> bool:
+        """K += w wᵀ ∘ A ∘ T(v), or K = … when it is the first."""
+        group, K = self.groups[g], self.K
+        v = sum(self._coefficient(values, term) * self._lag_product(values, term) for term in group.terms)
+        constant = np.ndim(v) == 0
+        if constant and w is not None and not group.matrices:
+            if fresh:
+                K[:] = 0
+            blas.dsyr(float(v), w, lower=0, a=K.T, overwrite_a=1)
+            values.products[g] = (w, None, v, None)
+            return False
+        T = self.lags.expand(v) if not constant else np.broadcast_to(np.asarray(v), K.shape)
+        W = None if w is None else np.multiply.outer(w, w)
+        for place in group.matrices:
+            A = values.factor[place][0]
+            W = A.copy() if W is None else np.multiply(W, A, out=W)
+        values.products[g] = (w, W, v, T)
+        if W is None:
+            np.copyto(K, T) if fresh else np.add(K, T, out=K)
+        elif fresh:
+            np.multiply(W, T, out=K)
+        else:
+            np.multiply(W, T, out=self._buffer)
+            np.add(K, self._buffer, out=K)
+        return False
+
+    def _weight(self, values: Values, group: Group) -> np.ndarray | None:
+        if not group.weights:
+            return None
+        return reduce(np.multiply, (values.factor[place][0] for place in group.weights))
+
+    def _noise(self, values: Values, group: Group, w: np.ndarray | None) -> Any:
+        # stationary factors are 1 at lag zero, so of a noise term only scales and weights are left
+        total = sum(self._coefficient(values, term) for term in group.terms)
+        total = total if w is None else total * w**2
+        for place in group.matrices:
+            total = total * values.factor[place][0].diagonal()
+        return total
+
+    def _coefficient(self, values: Values, term: tuple[Place, ...]) -> float:
+        """The product of the variances of a term's leaves (a switch's weights have none)."""
+        return float(np.prod([values.nodes[node].variance for node, _ in term]))
+
+    def _lag_product(self, values: Values, term: tuple[Place, ...], but: Place | None = None) -> Any:
+        """The product of a term's lag factors (leaving out one): 1 when there are none."""
+        factors = [values.factor[p][0] for p in term if p != but and p in values.factor and _is_lag(values, p)]
+        return reduce(np.multiply, factors) if factors else 1.0
+
+    # -- backward ----------------------------------------------------------------------------------------------
+
+    def pull(self, values: Values) -> np.ndarray:
+        """Σ_ij G_ij ∂K_ij/∂θ for a symmetric G whose lower triangle stands in `self.K`, zeros above."""
+        gradients: dict[tuple[int, str], Any] = {}
+        for g, group in enumerate(self.groups):
+            if group.noise:
+                self._pull_noise(values, group, gradients)
+            else:
+                self._pull_group(values, g, gradients)
+        out = np.zeros(self.n_free)
+        for slot in self.slots:
+            gradient = np.ravel(gradients.get((slot.node, slot.parameter.name), 0.0))
+            out[slot.start : slot.start + slot.size] = gradient[slot.held :]
+        return out
+
+    def _pull_group(self, values: Values, g: int, gradients: dict) -> None:
+        group, G = self.groups[g], self.K
+        w, W, v, T = values.products[g]
+        if T is None:  # rank one: c w wᵀ
+            Gw = blas.dsymv(1.0, G.T, w, lower=0)
+            self._pull_scales(values, group, lambda term: float(w @ Gw) * self._coefficient(values, term), gradients)
+            self._pull_weights(values, group, 2 * v * Gw, gradients)
+            return
+        if W is not None:
+            np.multiply(G, W, out=self._H)
+        pulled = self.lags.pull(self._storage if W is None else self._spare)
+        for term in group.terms:
+            self._pull_term(values, term, group, pulled, gradients)
+        if w is not None:
+            S = np.multiply(G, T, out=self._H)
+            for place in group.matrices:
+                S *= values.factor[place][0]
+            self._pull_weights(values, group, 2 * (S @ w + w @ S - S.diagonal() * w), gradients)
+        for place in group.matrices:
+            self._pull_matrix(values, group, place, w, T, gradients)
+
+    def _pull_term(self, values: Values, term: tuple, group: Group, pulled: np.ndarray, gradients: dict) -> None:
+        c = self._coefficient(values, term)
+        whole = self._lag_product(values, term)
+        inner = c * float(pulled @ whole) if np.ndim(whole) else c * float(pulled.sum())
+        self._pull_scales(values, group, lambda _: inner, gradients, [term])
+        for place in term:
+            if place in values.factor and _is_lag(values, place):
+                cotangent = c * pulled * self._lag_product(values, term, but=place)
+                self._pull_lag(values, place, cotangent, gradients)
+
+    def _pull_lag(self, values: Values, place: Place, cotangent: np.ndarray, gradients: dict) -> None:
+        node = values.nodes[place[0]]
+        columns = self._columns(node)
+        for name, slope in values.factor[place][1].items():
+            if name == "lengthscale" and isinstance(node, Radial) and len(columns) > 1:
+                by_input = self.lags.squares(columns) @ (cotangent * slope)
+                gradient = -2 * by_input * np.asarray(node.lengthscale) ** -2.0
+            else:
+                gradient = cotangent @ slope
+            _accumulate(gradients, place[0], name, gradient)
+
+    def _pull_scales(
+        self, values: Values, group: Group, inner: Any, gradients: dict, terms: list | None = None
+    ) -> None:
+        """The slope in a log variance is the term's own share of Σ G∘K."""
+        for term in group.terms if terms is None else terms:
+            for node in {node for node, _ in term}:
+                _accumulate(gradients, node, "variance", inner(term))
+
+    def _pull_weights(self, values: Values, group: Group, by_weight: np.ndarray, gradients: dict) -> None:
+        for place in set(group.weights):
+            times = group.weights.count(place)
+            others = list(group.weights)
+            others.remove(place)
+            rest = reduce(np.multiply, (values.factor[p][0] for p in others), times * by_weight)
+            for name, slope in values.factor[place][1].items():
+                _accumulate(gradients, place[0], name, float(rest @ slope))
+
+    def _pull_noise(self, values: Values, group: Group, gradients: dict) -> None:
+        by_noise = self.K.diagonal().copy()
+        for place in group.matrices:
+            by_noise *= values.factor[place][0].diagonal()
+        w = self._weight(values, group)
+        squared = by_noise.sum() if w is None else by_noise @ w**2
+        self._pull_scales(values, group, lambda t: float(squared) * self._coefficient(values, t), gradients)
+        total = sum(self._coefficient(values, term) for term in group.terms)
+        if w is not None:
+            self._pull_weights(values, group, 2 * total * by_noise * w, gradients)
+        for place in group.matrices:
+            self._pull_matrix(values, group, place, w, total * np.eye(len(self.K)), gradients)
+
+    def _pull_matrix(self, values: Values, group: Group, place: Place, w: Any, T: Any, gradients: dict) -> None:
+        """Arc-cosine: its cotangent is G times everything else in the group; its scale is in the terms' shares."""
+        H = self.K * T
+        if w is not None:
+            H *= np.multiply.outer(w, w)
+        others = list(group.matrices)
+        others.remove(place)
+        for other in others:
+            H *= values.factor[other][0]
+        H = H + np.tril(H, -1).T
+        node: Any = values.nodes[place[0]]
+        _accumulate(gradients, place[0], "lengthscale", node.pull_lengthscale(self.X, H))
+
+
+def _accumulate(gradients: dict, node: int, name: str, value: Any) -> None:
+    gradients[node, name] = gradients.get((node, name), 0.0) + value
+
+
+def _is_lag(values: Values, place: Place) -> bool:
+    return isinstance(values.nodes[place[0]], (Stationary, Radial))
+
+
+def _terms(kernel: Kernel, numbers: dict[int, int]) -> Iterator[tuple[Place, ...]]:
+    """The products whose sum the kernel is, as places: parameters of shared factors stay shared."""
+    if isinstance(kernel, Sum):
+        for child in kernel.children:
+            yield from _terms(child, numbers)
+    elif isinstance(kernel, Product):
+        for chosen in choices(*(list(_terms(child, numbers)) for child in kernel.children)):
+            yield sum(chosen, ())
+    elif isinstance(kernel, Switch):
+        for side, child in enumerate(kernel.children):
+            for term in _terms(child, numbers):
+                yield ((numbers[id(kernel)], side), *term)
+    else:
+        yield ((numbers[id(kernel)], 0),)
+
+
+def _group(terms: list[tuple[Place, ...]], nodes: list[Kernel]) -> list[Group]:
+    groups: dict[Any, Group] = {}
+    for term in terms:
+        kinds = [nodes[node] for node, _ in term]
+        pairs = list(zip(term, kinds, strict=True))
+        weights = tuple(sorted(p for p, k in pairs if isinstance(k, (RankOne, Switch))))
+        matrices = tuple(sorted(p for p, k in pairs if isinstance(k, ArcCos)))
+        noise = any(isinstance(k, WN) for k in kinds)
+        group = groups.setdefault((weights, matrices, noise), Group(weights, matrices, noise=noise))
+        group.terms.append(tuple(p for p, k in pairs if not isinstance(k, Switch)))
+    return list(groups.values())

@@ -1,0 +1,210 @@
+"""Kernels as text: `parse(str(k)) == k`.
+
+    kernel  = product { "+" product }
+    product = factor { "*" factor }
+    factor  = ( "(" kernel ")" | NAME ) [ "[" inputs "]" ] [ "(" arguments ")" ]
+
+Arguments are kernels (of CP and CW) and `parameter=value`; inputs are column numbers or names. A parameter at its
+default value is not printed.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from fathom.kernels.base import Kernel, Leaf
+from fathom.kernels.combine import ChangePoint, ChangeWindow, Operator, Product, Sum, Switch, join
+from fathom.kernels.leaves import LEAVES
+
+NAMES: dict[str, type[Leaf] | type[Switch]] = {leaf.name: leaf for leaf in LEAVES}
+NAMES.update(CP=ChangePoint, CW=ChangeWindow, ChangePoint=ChangePoint, ChangeWindow=ChangeWindow)
+
+TOKEN = re.compile(
+    r"\s*(?:(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(?![A-Za-z_])"
+    r"|(?P<name>[^\W\d]\w*)|(?P<string>\"(?:[^\"\\]|\\.)*\")|(?P<symbol>[-+*×()\[\],=])|(?P<end>$))"
+)
+
+
+class KernelSyntaxError(ValueError):
+    """The text is not a kernel; the message says where and why."""
+
+
+# -- printing ----------------------------------------------------------------------------------------------------
+
+
+def to_text(kernel: Kernel) -> str:
+    """The kernel in its own language."""
+    if isinstance(kernel, Sum):
+        return " + ".join(to_text(term) for term in kernel.children)
+    if isinstance(kernel, Product):
+        return "*".join(
+            f"({to_text(factor)})" if isinstance(factor, Sum) else to_text(factor) for factor in kernel.children
+        )
+    arguments = [to_text(child) for child in kernel.children]
+    arguments += [f"{field}={getattr(kernel, field)}" for field in kernel.static if not _is_default(kernel, field)]
+    for p in kernel.parameters:
+        value = getattr(kernel, p.name)
+        if not np.array_equal(_array(value), np.asarray(p.default)):
+            arguments.append(f"{p.name}={_number_text(value)}")
+    chosen = "" if kernel.inputs is None else f"[{', '.join(_input_text(i) for i in kernel.inputs)}]"
+    return kernel.name + chosen + (f"({', '.join(arguments)})" if arguments else "")
+
+
+def _is_default(kernel: Kernel, field: str) -> bool:
+    return getattr(kernel, field) == getattr(type(kernel), "default_" + field)
+
+
+def _array(value: Any) -> np.ndarray:
+    try:
+        return np.asarray(value, dtype=float)
+    except Exception:  # a tracer or a placeholder of tree_map: printed as it prints itself
+        return np.asarray(None)
+
+
+def _number_text(value: Any) -> str:
+    array = _array(value)
+    if array.dtype == object:
+        return str(value)
+    return str(array.tolist()) if array.ndim else repr(float(array))
+
+
+def _input_text(i: int | str) -> str:
+    if isinstance(i, int):
+        return str(i)
+    return i if re.fullmatch(r"[^\W\d]\w*", i) else '"' + i.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+# -- parsing -----------------------------------------------------------------------------------------------------
+
+
+def parse(text: str) -> Kernel:
+    """The kernel that a text describes, such as `"SE*Per + Lin"` or `"SE[age](lengthscale=2.0)"`."""
+    if not isinstance(text, str):
+        raise TypeError(f"parse reads text, not {type(text).__name__}")
+    reader = _Reader(text)
+    kernel = reader.sum()
+    if reader.kind != "end":
+        reader.fail("an operator (+ or *) or the end")
+    return kernel
+
+
+class _Reader:
+    """Recursive descent over the tokens of one text."""
+
+    def __init__(self, text: str):
+        self.text, self.position = text, 0
+        self.advance()
+
+    def advance(self) -> str:
+        """Step to the next token; the one left behind is returned."""
+        left = getattr(self, "token", "")
+        match = TOKEN.match(self.text, self.position)
+        if match is None:
+            self.start = len(self.text) - len(self.text[self.position :].lstrip())
+            self.kind, self.token = "unknown", self.text[self.start : self.start + 1]
+            return left
+        self.kind = match.lastgroup or "end"
+        self.token = match.group(self.kind)
+        self.start, self.position = match.start(self.kind), match.end()
+        return left
+
+    def fail(self, expected: str) -> None:
+        found = f"{self.token!r}" if self.token else "the end"
+        raise KernelSyntaxError(
+            f"cannot read kernel {self.text!r}: expected {expected} at position {self.start + 1}, found {found}"
+        )
+
+    def take(self, symbol: str) -> bool:
+        if self.kind == "symbol" and self.token == symbol:
+            self.advance()
+            return True
+        return False
+
+    def need(self, symbol: str) -> None:
+        if not self.take(symbol):
+            self.fail(repr(symbol))
+
+    def sum(self) -> Kernel:
+        return self.chain(Sum, ("+",), self.product)
+
+    def product(self) -> Kernel:
+        return self.chain(Product, ("*", "×"), self.factor)
+
+    def chain(self, operator: type[Operator], symbols: tuple[str, ...], operand: Any) -> Kernel:
+        operands = [operand()]
+        while any(self.take(symbol) for symbol in symbols):
+            operands.append(operand())
+        return join(operator, operands)
+
+    def factor(self) -> Kernel:
+        if self.take("("):
+            kernel = self.sum()
+            self.need(")")
+            return kernel.on(*inputs) if (inputs := self.inputs()) is not None else kernel
+        if self.kind != "name":
+            self.fail("a kernel")
+        node = NAMES.get(self.token)
+        if node is None:
+            self.fail(f"a kernel ({', '.join(sorted(set(NAMES) - {'ChangePoint', 'ChangeWindow'}))})")
+        assert node is not None
+        self.advance()
+        inputs = self.inputs()
+        operands, values = self.arguments()
+        return self.build(node, operands, {**values, "inputs": inputs})
+
+    def build(self, node: type[Leaf] | type[Switch], operands: list[Kernel], values: dict[str, Any]) -> Kernel:
+        wanted = 2 if issubclass(node, Switch) else 0
+        if len(operands) != wanted:
+            which = f"{wanted} kernels" if wanted else "no kernels"
+            raise KernelSyntaxError(f"cannot read kernel {self.text!r}: {node.name} takes {which}, got {len(operands)}")
+        try:
+            return node(*operands, **values)
+        except ValueError as problem:
+            raise KernelSyntaxError(f"cannot read kernel {self.text!r}: {problem}") from None
+
+    def inputs(self) -> tuple[int | str, ...] | None:
+        if not self.take("["):
+            return None
+        chosen: list[int | str] = []
+        while True:
+            if self.kind == "number" and self.token.isdigit():
+                chosen.append(int(self.advance()))
+            elif self.kind == "name":
+                chosen.append(self.advance())
+            elif self.kind == "string":
+                chosen.append(re.sub(r"\\(.)", r"\1", self.advance()[1:-1]))
+            else:
+                self.fail("an input: a column number or name")
+            if not self.take(","):
+                self.need("]")
+                return tuple(chosen)
+
+    def arguments(self) -> tuple[list[Kernel], dict[str, Any]]:
+        operands: list[Kernel] = []
+        values: dict[str, Any] = {}
+        if not self.take("(") or self.take(")"):
+            return operands, values
+        while True:
+            if self.kind == "name" and self.token not in NAMES:
+                name = self.advance()
+                self.need("=")
+                values[name] = self.value()
+            else:
+                operands.append(self.sum())
+            if not self.take(","):
+                self.need(")")
+                return operands, values
+
+    def value(self) -> Any:
+        if self.take("["):
+            items = [self.value()]
+            while self.take(","):
+                items.append(self.value())
+            self.need("]")
+            return items
+        if self.kind != "number":
+            self.fail("a number")
+        return float(self.advance())

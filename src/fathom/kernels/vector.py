@@ -1,0 +1,95 @@
+"""A kernel's learnt parameters as one unconstrained vector, and back.
+
+Positive parameters are logarithms. In a product only one scale is identified, so every factor after the first has
+its scale pinned: the vector has exactly as many entries as the kernel has effective parameters (what BIC counts).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fathom.arrays import Array, namespace
+from fathom.kernels.base import Kernel, Parameter
+from fathom.kernels.combine import Product
+
+
+@dataclass(frozen=True)
+class Slot:
+    """Where the free entries of one parameter of one node stand in the vector."""
+
+    node: int  # index in the order of `walk`
+    parameter: Parameter
+    shape: tuple[int, ...]
+    start: int
+    size: int  # free entries
+    held: int  # leading entries that are not free (the first weight of a spectral mixture)
+
+
+def slots(kernel: Kernel) -> tuple[Slot, ...]:
+    """The free parameters, in the order of `walk`."""
+    found: list[Slot] = []
+    start = 0
+    for index, (node, pinned) in enumerate(_walk_pinned(kernel, False)):
+        for p in node.parameters:
+            if p.kind == "fixed" or (pinned and p.name == "variance"):
+                continue
+            shape = np.shape(getattr(node, p.name))
+            held = 1 if (p.size == "list" and p.name == "weight") else 0
+            size = int(np.prod(shape)) - held
+            found.append(Slot(index, p, shape, start, size, held))
+            start += size
+    return tuple(found)
+
+
+def _walk_pinned(kernel: Kernel, pinned: bool) -> Iterator[tuple[Kernel, bool]]:
+    """Nodes in the order of `walk`, each with whether its scale is pinned by a product above it."""
+    yield kernel, pinned
+    later = isinstance(kernel, Product)
+    for i, child in enumerate(kernel.children):
+        yield from _walk_pinned(child, pinned if i == 0 else later)
+
+
+def n_free(kernel: Kernel) -> int:
+    """The length of the vector."""
+    return sum(slot.size for slot in slots(kernel))
+
+
+def to_vector(kernel: Kernel) -> Array:
+    """The free parameters, positive ones as logarithms."""
+    nodes = [node for node, _ in _walk_pinned(kernel, False)]
+    pieces = []
+    for slot in slots(kernel):
+        value = getattr(nodes[slot.node], slot.parameter.name)
+        xp = namespace(value)
+        flat = xp.reshape(xp.asarray(value), (-1,))[slot.held :]
+        pieces.append(xp.log(flat) if slot.parameter.kind == "positive" else flat)
+    return namespace(*pieces).concatenate(pieces) if pieces else np.zeros(0)
+
+
+def from_vector(kernel: Kernel, vector: Array, where: tuple[Slot, ...] | None = None) -> Kernel:
+    """The kernel with its free parameters replaced by those of the vector."""
+    xp = namespace(vector)
+    changes: dict[int, dict[str, Any]] = {}
+    nodes = [node for node, _ in _walk_pinned(kernel, False)]
+    for slot in slots(kernel) if where is None else where:
+        flat = vector[slot.start : slot.start + slot.size]
+        if slot.parameter.kind == "positive":
+            flat = xp.exp(flat)
+        if slot.held:
+            head = xp.reshape(xp.asarray(getattr(nodes[slot.node], slot.parameter.name)), (-1,))[: slot.held]
+            flat = xp.concatenate([head, flat])
+        value = xp.reshape(flat, slot.shape)
+        changes.setdefault(slot.node, {})[slot.parameter.name] = value if slot.shape else value[()]
+    counter = iter(range(len(nodes)))
+    return _rebuild(kernel, changes, counter)
+
+
+def _rebuild(node: Kernel, changes: dict[int, dict[str, Any]], counter: Iterator[int]) -> Kernel:
+    fields = {**node.__dict__, **changes.get(next(counter), {})}
+    if node.children:
+        fields["children"] = tuple(_rebuild(child, changes, counter) for child in node.children)
+    return type(node)._raw(**fields)

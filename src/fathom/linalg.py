@@ -1,0 +1,155 @@
+"""Factorisations: the only place that computes a Cholesky factor, adds jitter, or says why one failed.
+
+Policy: no jitter while the matrix factorises without it; then 1e-8 of the mean diagonal, growing tenfold to 1e-2;
+then `NotPositiveDefinite` with the likely cause. What was added is always returned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.linalg import lapack, solve_triangular
+
+from fathom.arrays import Array, is_jax
+
+JITTERS = (0.0, *(10.0**-p for p in range(8, 1, -1)))  # relative to the mean diagonal
+
+
+class NotPositiveDefinite(ValueError):
+    """A matrix that even the largest jitter does not make positive definite; the message names the likely cause."""
+
+
+class Factor(NamedTuple):
+    """K + jitter·I = L Lᵀ. A PyTree, so it can pass through jit."""
+
+    lower: Array  # L, zero above the diagonal
+    jitter: Array  # what was added to the diagonal, absolute
+    attempts: Array  # factorisations tried, 1 when no jitter was needed
+
+    def half_solve(self, B: Array) -> Array:
+        """L⁻¹B."""
+        return _triangular(self.lower, B, False)
+
+    def solve(self, B: Array) -> Array:
+        """(K + jitter·I)⁻¹B."""
+        return _triangular(self.lower, self.half_solve(B), True)
+
+    def log_det(self) -> Array:
+        """log|K + jitter·I|."""
+        return 2 * _log(self.lower).sum()
+
+    def inverse(self) -> Array:
+        """(K + jitter·I)⁻¹, full and symmetric. For gradients of the evidence; never for solving."""
+        if is_jax(self.lower):
+            import jax.numpy as jnp
+
+            half = _triangular(self.lower, jnp.eye(self.lower.shape[0], dtype=self.lower.dtype), False)
+            return half.T @ half
+        inverse, _ = lapack.dpotri(np.asfortranarray(self.lower), lower=1)
+        return np.tril(inverse) + np.tril(inverse, -1).T
+
+
+def _log(lower: Array) -> Array:
+    diagonal = lower.diagonal()
+    if is_jax(lower):
+        import jax.numpy as jnp
+
+        return jnp.log(diagonal)
+    return np.log(diagonal)
+
+
+def _triangular(lower: Array, B: Array, transpose: bool) -> Array:
+    if is_jax(lower, B):
+        import jax.scipy.linalg
+
+        return jax.scipy.linalg.solve_triangular(lower, B, lower=True, trans=int(transpose))
+    return solve_triangular(lower, B, lower=True, trans=int(transpose), check_finite=False)
+
+
+def factorise(K: Array) -> Factor:
+    """The Cholesky factor of a symmetric matrix, with as little jitter as it needs.
+
+    NumPy raises `NotPositiveDefinite` when the largest jitter fails. Inside JAX nothing can be raised: there the
+    factor is NaN, and every number computed from it.
+    """
+    if is_jax(K):
+        return _factorise_jax(K)
+    K = np.asarray(K, dtype=float)
+    scale = _mean_diagonal(K)
+    for attempt, relative in enumerate(JITTERS, start=1):
+        shifted = K.copy(order="F")
+        shifted.flat[:: len(K) + 1] += relative * scale
+        lower, info = lapack.dpotrf(shifted, lower=1, clean=1, overwrite_a=1)
+        if info == 0 and np.isfinite(lower[-1, -1]):
+            return Factor(np.ascontiguousarray(lower), relative * scale, attempt)
+    raise NotPositiveDefinite(diagnose(K))
+
+
+def _factorise_jax(K: Array) -> Factor:
+    import jax
+    import jax.numpy as jnp
+
+    scale = jnp.mean(jnp.abs(K.diagonal()))
+    jitters = jnp.asarray(JITTERS, K.dtype) * scale
+
+    def attempt(state: tuple[Any, Any]) -> tuple[Any, Any]:
+        count, _ = state
+        return count + 1, jnp.linalg.cholesky(K + jitters[count] * jnp.eye(len(K), dtype=K.dtype))
+
+    def again(state: tuple[Any, Any]) -> Any:
+        count, lower = state
+        return (count < len(JITTERS)) & ~jnp.all(jnp.isfinite(lower.diagonal()))
+
+    count, lower = jax.lax.while_loop(again, attempt, attempt((0, None)))
+    return Factor(lower, jitters[count - 1], count)
+
+
+def invert_in_place(
+    build: Callable[[], np.ndarray], Y: np.ndarray, jitters: tuple[float, ...] = JITTERS
+) -> tuple[float, np.ndarray, float]:
+    """log|K|, K⁻¹Y and the jitter that was needed, while the matrix that `build` fills becomes its own inverse.
+
+    `build` returns a C-ordered K of which only the lower triangle is read; afterwards that triangle holds K⁻¹ and
+    the other zeros. This is the inner loop of the structure search: one `potrf`, one `potri`, no copies; a matrix
+    that needs jitter is built again.
+    """
+    for relative in jitters:
+        K = build()
+        jitter = relative * _mean_diagonal(K)
+        if jitter:
+            K.flat[:: len(K) + 1] += jitter
+        # the lower triangle in C order is the upper one in LAPACK's
+        _, info = lapack.dpotrf(K.T, lower=0, clean=1, overwrite_a=1)
+        if info == 0 and np.isfinite(K[-1, -1]):
+            log_det = 2 * float(np.log(K.diagonal()).sum())
+            solved, _ = lapack.dpotrs(K.T, Y, lower=0)
+            lapack.dpotri(K.T, lower=0, overwrite_c=1)
+            return log_det, solved, jitter
+    raise NotPositiveDefinite(diagnose(np.tril(build()) + np.tril(build(), -1).T))
+
+
+def _mean_diagonal(K: np.ndarray) -> float:
+    return float(np.mean(np.abs(K.diagonal()))) or 1.0
+
+
+def diagnose(K: np.ndarray) -> str:
+    """Why a covariance matrix does not factorise, in one line."""
+    if not np.all(np.isfinite(K)):
+        row = int(np.argwhere(~np.isfinite(K))[0][0])
+        return f"the covariance of row {row} is not finite: a parameter overflowed or an input is infinite"
+    diagonal = K.diagonal()
+    if np.any(diagonal <= 0):
+        row = int(np.argmin(diagonal))
+        return f"row {row} has no prior variance: the kernel vanishes there, or a column is constant"
+    correlation = K / np.sqrt(np.outer(diagonal, diagonal))
+    np.fill_diagonal(correlation, 0)
+    i, j = np.unravel_index(int(np.argmax(np.abs(correlation))), K.shape)
+    if abs(correlation[i, j]) > 1 - 1e-9:
+        return (
+            f"rows {min(i, j)} and {max(i, j)} are perfectly correlated: "
+            "duplicated inputs, or noise at its floor; add white noise (WN) or merge the rows"
+        )
+    smallest = float(np.linalg.eigvalsh(K)[0])
+    return f"the smallest eigenvalue is {smallest:.2g}: the kernel is not positive definite at these inputs"
