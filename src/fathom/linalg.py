@@ -7,12 +7,13 @@ then `NotPositiveDefinite` with the likely cause. What was added is always retur
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import lapack, solve_triangular
 
-from fathom.arrays import Array, is_jax
+from fathom.arrays import Array, is_jax, namespace
 
 JITTERS = (0.0, *(10.0**-p for p in range(8, 1, -1)))  # relative to the mean diagonal
 
@@ -38,7 +39,7 @@ class Factor(NamedTuple):
 
     def log_det(self) -> Array:
         """log|K + jitter·I|."""
-        return 2 * _log(self.lower).sum()
+        return 2 * namespace(self.lower).log(self.lower.diagonal()).sum()
 
     def inverse(self) -> Array:
         """(K + jitter·I)⁻¹, full and symmetric. For gradients of the evidence; never for solving."""
@@ -49,15 +50,6 @@ class Factor(NamedTuple):
             return half.T @ half
         inverse, _ = lapack.dpotri(np.asfortranarray(self.lower), lower=1)
         return np.tril(inverse) + np.tril(inverse, -1).T
-
-
-def _log(lower: Array) -> Array:
-    diagonal = lower.diagonal()
-    if is_jax(lower):
-        import jax.numpy as jnp
-
-        return jnp.log(diagonal)
-    return np.log(diagonal)
 
 
 def _triangular(lower: Array, B: Array, transpose: bool) -> Array:
@@ -106,16 +98,23 @@ def _factorise_jax(K: Array) -> Factor:
     return Factor(lower, jitters[count - 1], count)
 
 
-def invert_in_place(
-    build: Callable[[], np.ndarray], Y: np.ndarray, jitters: tuple[float, ...] = JITTERS
+def root(K: Array) -> Array:
+    """R with R Rᵀ = K for a covariance that may be singular (draws from smooth or conditioned processes)."""
+    xp = namespace(K)
+    values, vectors = xp.linalg.eigh((K + K.T) / 2)
+    return vectors * xp.sqrt(xp.maximum(values, 0.0))
+
+
+def solve_in_place(
+    build: Callable[[], np.ndarray], Y: np.ndarray, inverse: bool = True
 ) -> tuple[float, np.ndarray, float]:
     """log|K|, K⁻¹Y and the jitter that was needed, while the matrix that `build` fills becomes its own inverse.
 
-    `build` returns a C-ordered K of which only the lower triangle is read; afterwards that triangle holds K⁻¹ and
-    the other zeros. This is the inner loop of the structure search: one `potrf`, one `potri`, no copies; a matrix
+    `build` returns a C-ordered K of which only the lower triangle is read; afterwards that triangle holds K⁻¹ (or,
+    without `inverse`, its factor) and the other zeros. This is the inner loop of the structure search: one `potrf`, one `potri`, no copies; a matrix
     that needs jitter is built again.
     """
-    for relative in jitters:
+    for relative in JITTERS:
         K = build()
         jitter = relative * _mean_diagonal(K)
         if jitter:
@@ -125,9 +124,19 @@ def invert_in_place(
         if info == 0 and np.isfinite(K[-1, -1]):
             log_det = 2 * float(np.log(K.diagonal()).sum())
             solved, _ = lapack.dpotrs(K.T, Y, lower=0)
-            lapack.dpotri(K.T, lower=0, overwrite_c=1)
+            if inverse:
+                lapack.dpotri(K.T, lower=0, overwrite_c=1)
             return log_det, solved, jitter
     raise NotPositiveDefinite(diagnose(np.tril(build()) + np.tril(build(), -1).T))
+
+
+def calm_threads(n: int) -> AbstractContextManager[Any]:
+    """One BLAS thread while matrices are small: handing work to a second costs more than it saves below n ≈ 600."""
+    if n >= 600:
+        return nullcontext()
+    from threadpoolctl import threadpool_limits
+
+    return threadpool_limits(1)
 
 
 def _mean_diagonal(K: np.ndarray) -> float:

@@ -1,0 +1,178 @@
+"""Loops to convergence: L-BFGS-B from several starts.
+
+An objective maps one parameter vector to (value, gradient); a batched objective maps a matrix of them, one row a
+start, and is called once for all starts that are still running (what `jax.vmap` is good at).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+
+from fathom.linalg import NotPositiveDefinite
+
+Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
+BatchedObjective = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+FAILED = -1e25  # what the optimiser sees where the objective cannot be computed
+
+
+@dataclass(frozen=True)
+class Result:
+    """The best point found. `status` is "converged", "iterations" (the limit was reached) or "failed"."""
+
+    vector: np.ndarray
+    value: float
+    status: str
+    stats: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Space:
+    """Where to search: the vector is θ = start + scale·u, kept within the bounds (P, 2).
+
+    Scales make the first step of every coordinate equally bold: the gradient in a log period is range/period times
+    stiffer than the rest, and without them the first step leaves its basin.
+    """
+
+    scales: np.ndarray
+    bounds: np.ndarray
+
+
+def maximise(
+    objective: Objective,
+    starts: Sequence[np.ndarray],
+    space: Space,
+    max_iterations: int = 500,
+    on_step: Callable[[int, float], None] | None = None,
+) -> Result:
+    """The best of L-BFGS-B runs from each start, one after the other."""
+    runs = [_climb(objective, start, space, max_iterations, i, on_step) for i, start in enumerate(starts)]
+    return _best(runs)
+
+
+def maximise_together(
+    objective: BatchedObjective, starts: Sequence[np.ndarray], space: Space, max_iterations: int = 500
+) -> Result:
+    """The same, all starts in step: each evaluation is one call of the batched objective."""
+    meeting = _Meeting(objective, np.stack(starts))
+    runs: list[Result | None] = [None] * len(starts)
+
+    def run(i: int) -> None:
+        try:
+            runs[i] = _climb(lambda vector: meeting.evaluate(i, vector), starts[i], space, max_iterations, i, None)
+        except InterruptedError:
+            return  # the reason is raised where it happened, in the serving thread
+        finally:
+            meeting.leave(i)
+
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(len(starts))]
+    for thread in threads:
+        thread.start()
+    meeting.serve()
+    for thread in threads:
+        thread.join()
+    return _best([run for run in runs if run is not None])
+
+
+def _climb(
+    objective: Objective,
+    start: np.ndarray,
+    space: Space,
+    max_iterations: int,
+    index: int,
+    on_step: Callable[[int, float], None] | None,
+) -> Result:
+    low, high = space.bounds.T
+    start = np.clip(start, low, high)
+    best = {"value": FAILED, "vector": start, "failures": 0}
+
+    def negative(u: np.ndarray) -> tuple[float, np.ndarray]:
+        vector = np.clip(start + space.scales * u, low, high)
+        try:
+            value, gradient = objective(vector)
+        except NotPositiveDefinite:
+            value, gradient = np.nan, np.zeros_like(vector)
+        if not np.isfinite(value) or not np.all(np.isfinite(gradient)):
+            best["failures"] += 1
+            return -FAILED, np.zeros_like(vector)
+        if value > best["value"]:
+            best.update(value=float(value), vector=vector)
+        return -value, -space.scales * gradient
+
+    found = minimize(
+        negative,
+        np.zeros_like(start),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=np.column_stack([(low - start) / space.scales, (high - start) / space.scales]),
+        options={"maxiter": max_iterations, "maxfun": 2 * max_iterations, "maxcor": 20, "ftol": 1e-10, "gtol": 1e-5},
+        callback=(lambda _: on_step(index, best["value"])) if on_step else None,
+    )
+    status = "failed" if best["value"] == FAILED else ("iterations" if found.status == 1 else "converged")
+    stats = {"evaluations": found.nfev, "iterations": found.nit, "failures": best["failures"]}
+    return Result(best["vector"], best["value"], status, stats)
+
+
+def _best(runs: list[Result]) -> Result:
+    """The highest run, with what happened in all of them."""
+    top = max(runs, key=lambda run: run.value)
+    stats = {
+        "restarts": len(runs),
+        "values": [run.value for run in runs],
+        "evaluations": sum(run.stats["evaluations"] for run in runs),
+        "failures": sum(run.stats["failures"] for run in runs),
+    }
+    return Result(top.vector, top.value, top.status, stats)
+
+
+class _Meeting:
+    """Lets several optimisers, each in its thread, share one batched evaluation.
+
+    An optimiser that asks waits until every other still running has asked too. Rows of optimisers that have
+    finished keep their last vector, so the batch never changes shape and is compiled once.
+    """
+
+    def __init__(self, objective: BatchedObjective, vectors: np.ndarray):
+        self.objective, self.vectors = objective, vectors.copy()
+        self.running, self.asking = set(range(len(vectors))), set[int]()
+        self.values, self.gradients = np.zeros(len(vectors)), np.zeros_like(vectors)
+        self.changed = threading.Condition()
+        self.stopped = False
+
+    def evaluate(self, i: int, vector: np.ndarray) -> tuple[float, np.ndarray]:
+        with self.changed:
+            self.vectors[i] = vector
+            self.asking.add(i)
+            self.changed.notify_all()
+            self.changed.wait_for(lambda: i not in self.asking or self.stopped)
+            if self.stopped:
+                raise InterruptedError("the evaluation of another start failed or was interrupted")
+            return float(self.values[i]), self.gradients[i].copy()
+
+    def leave(self, i: int) -> None:
+        with self.changed:
+            self.running.discard(i)
+            self.changed.notify_all()
+
+    def serve(self) -> None:
+        """Runs in the calling thread until every optimiser has left."""
+        with self.changed:
+            while self.running:
+                self.changed.wait_for(lambda: not self.running or self.asking >= self.running)
+                if self.running:
+                    self._answer()
+
+    def _answer(self) -> None:
+        try:
+            self.values, self.gradients = self.objective(self.vectors)
+        except BaseException:  # also an interrupt: let the waiting threads go before it travels on
+            self.stopped = True
+            raise
+        finally:
+            self.asking.clear()
+            self.changed.notify_all()

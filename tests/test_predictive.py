@@ -1,0 +1,579 @@
+"""Laws of the Gaussian mixture that every model predicts."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import pickle
+import tracemalloc
+from collections.abc import Callable
+from dataclasses import FrozenInstanceError
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import stats
+
+from fathom.predictive import Array, Predictive
+
+common = settings(max_examples=50, deadline=None)
+shapes = st.sampled_from([(1,), (3,), (2, 2), (3, 1)])
+seeds = st.integers(0, 2**32 - 1)
+levels = st.one_of(
+    st.floats(1e-6, 1 - 1e-6),
+    st.floats(-300, -6).map(lambda e: 10.0**e),
+    st.floats(-15, -6).map(lambda e: 1 - 10.0**e),
+)
+
+
+@st.composite
+def mixtures(
+    draw: st.DrawFn, log_std: float = 4, log_weight: float = 12, point_masses: bool = False, scale: float = 1e3
+) -> Predictive:
+    """Mixtures of many shapes, of widths and weights over many orders of magnitude."""
+    shape = (*draw(shapes), draw(st.integers(1, 5)))
+    means = draw(hnp.arrays(float, shape, elements=st.floats(-scale, scale, allow_subnormal=False)))
+    std = 10.0 ** draw(hnp.arrays(float, shape, elements=st.floats(-log_std, log_std)))
+    if point_masses:
+        std = np.where(draw(hnp.arrays(bool, shape)), 0.0, std)
+    weight_shape = shape if draw(st.booleans()) else shape[-1:]
+    weights = 10.0 ** draw(hnp.arrays(float, weight_shape, elements=st.floats(-log_weight, 0)))
+    return Predictive(weights, means, std**2)
+
+
+def random_mixture(seed: int, shape: tuple[int, ...] = (4, 2), k: int = 3) -> Predictive:
+    """A tame mixture: means and widths of order one."""
+    rng = np.random.default_rng(seed)
+    size = (*shape, k)
+    return Predictive(rng.random(size) + 0.05, rng.normal(size=size), rng.uniform(0.2, 1.5, size))
+
+
+def integrate(f: Callable[[Array], Array], single: Predictive, *points: float) -> float:
+    """Piecewise Gauss–Legendre integral of f over the support of a one-row mixture, split at `points`."""
+    centre, s = single.means.ravel(), np.sqrt(single.variances.ravel())
+    knots = (centre[:, None] + s[:, None] * np.arange(-10, 11)).ravel()
+    knots = np.unique(np.concatenate([knots, points]))
+    node, weight = np.polynomial.legendre.leggauss(24)
+    half = 0.5 * np.diff(knots)
+    x = (0.5 * (knots[1:] + knots[:-1]))[:, None] + half[:, None] * node
+    return float(np.sum(half[:, None] * weight * f(x.ravel()).reshape(x.shape)))
+
+
+def along(single: Predictive, x: Array) -> Predictive:
+    """The same row once for each element of x."""
+    return single[np.zeros(x.size, dtype=int)]
+
+
+# -- moments ---------------------------------------------------------------------------------------
+
+
+@common
+@given(mixtures())
+def test_moments_follow_from_raw_moments(p: Predictive) -> None:
+    w = np.broadcast_to(p.weights, p.means.shape)
+    assert_allclose(p.mean(), np.einsum("...k,...k", w, p.means), rtol=1e-12, atol=1e-9)
+    second = np.einsum("...k,...k", w, p.variances + p.means**2)
+    assert_allclose(p.var(), second - p.mean() ** 2, rtol=1e-8, atol=1e-8)
+    assert_array_equal(p.std(), np.sqrt(p.var()))
+    assert p.mean().shape == p.var().shape == p.shape
+
+
+def test_moments_and_quantiles_of_samples() -> None:
+    p = random_mixture(0)
+    draws = p.sample(40_000, seed=1)
+    assert draws.shape == (40_000, 4, 2)
+    assert_allclose(draws.mean(axis=0), p.mean(), atol=0.04)
+    assert_allclose(draws.var(axis=0), p.var(), rtol=0.05)
+    assert_allclose((draws <= p.quantile(0.2)).mean(axis=0), 0.2, atol=0.01)
+
+
+def test_variance_does_not_cancel_far_from_zero() -> None:
+    p = Predictive([0.5, 0.5], [[1e9 - 1, 1e9 + 1]], [[1.0, 1.0]])
+    assert_allclose(p.var(), 2.0, rtol=1e-12)
+
+
+# -- quantiles -------------------------------------------------------------------------------------
+
+
+@common
+@given(mixtures(), levels)
+@example(Predictive([1e-300, 1.0], [[0.0, 5.0]], [[1e8, 1e-8]]), 1e-280)
+@example(Predictive([0.5, 0.5], [[0.0, 0.0]], [[1e-300, 1e16]]), 0.3)
+def test_quantile_inverts_cdf(p: Predictive, q: float) -> None:
+    x = p.quantile(q)
+    assert x.shape == p.shape
+    # The inverse can be no better than one rounding of x: F must pass q within 1e-12 of it.
+    gap = 1e-12 * (np.abs(x) + np.sqrt(p.variances.min(axis=-1)))
+    assert (p.cdf(x - gap) <= q * (1 + 1e-11)).all()
+    assert (p.cdf(x + gap) >= q * (1 - 1e-11) - 1e-16).all()
+
+
+@common
+@given(mixtures(log_std=1, log_weight=3, scale=10), st.floats(1e-5, 1 - 1e-5))
+def test_quantile_inverts_cdf_exactly_when_smooth(p: Predictive, q: float) -> None:
+    assert_allclose(p.cdf(p.quantile(q)), q, rtol=1e-11)
+
+
+@common
+@given(mixtures(point_masses=True), st.floats(1e-6, 1 - 1e-6))
+def test_quantile_is_generalised_inverse_with_point_masses(p: Predictive, q: float) -> None:
+    x = p.quantile(q)
+    gap = 1e-9 * (1 + np.abs(x))
+    assert (p.cdf(x - gap) <= q + 1e-12).all()
+    assert (p.cdf(x + 1e-12 * (1e-4 + np.abs(x))) >= q - 1e-9).all()
+
+
+def test_quantile_of_one_gaussian_is_closed_form() -> None:
+    q = np.array([1e-300, 1e-10, 0.25, 0.5, 0.99])
+    p = Predictive.gaussian([3.0, -1.0], [4.0, 0.25])
+    assert_allclose(p.quantile(q)[:, 0], stats.norm(3, 2).ppf(q), rtol=1e-14)
+    assert_allclose(p.quantile(q)[:, 1], stats.norm(-1, 0.5).ppf(q), rtol=1e-14)
+
+
+def test_quantile_finds_the_heavy_tail_behind_a_narrow_component() -> None:
+    # Almost no weight and a width under one rounding of its mean: the slope there is a trap.
+    p = Predictive([0.98, 0.0199, 1e-4], [[0.0, 0.0, 5e7]], [[1.0, 4e14, 1e-22]])
+    x = p.quantile(1 - 1e-12)
+    assert_allclose(x, 2e7 * stats.norm.isf(1e-12 / 0.0199), rtol=1e-4)
+
+
+def test_quantile_of_symmetric_mixture_is_its_centre() -> None:
+    p = Predictive([0.3, 0.4, 0.3], [[-2.0, 0.0, 2.0]], [[1.0, 0.5, 1.0]])
+    assert_allclose(p.quantile(0.5), 0.0, atol=1e-14)
+    assert_allclose(p.quantile(0.1), -p.quantile(0.9), rtol=1e-12)
+
+
+@common
+@given(mixtures(point_masses=True), st.lists(st.floats(0, 1), max_size=4))
+def test_quantile_of_a_sequence_stacks_and_increases(p: Predictive, qs: list[float]) -> None:
+    qs = sorted(qs)
+    x = p.quantile(qs)
+    assert x.shape == (len(qs), *p.shape)
+    for row, q in zip(x, qs, strict=True):
+        assert_array_equal(row, p.quantile(q))
+    for left, right in itertools.pairwise(x):
+        assert (left <= right + 1e-11 * np.where(np.isfinite(right), np.abs(right) + 1, 0)).all()
+
+
+def test_quantile_ends() -> None:
+    p = Predictive([0.5, 0.5, 0.0], [[1.0, 2.0, -9.0], [1.0, 2.0, -9.0]], [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    assert_array_equal(p.quantile(0), [-np.inf, 1.0])
+    assert_array_equal(p.quantile(1), [np.inf, 2.0])
+
+
+def test_quantile_of_point_masses_is_exact() -> None:
+    p = Predictive([0.25, 0.25, 0.5], [[0.3, 0.1, 0.2]], np.zeros((1, 3)))
+    assert_array_equal(p.quantile([0.1, 0.25, 0.26, 0.75, 0.76, 1.0])[:, 0], [0.1, 0.1, 0.2, 0.2, 0.3, 0.3])
+    assert_array_equal(p.cdf(0.2), [0.75])
+
+
+@pytest.mark.parametrize("point", [0.1, 0.0])
+def test_quantile_lands_on_a_point_mass_amid_gaussians(point: float) -> None:
+    p = Predictive([0.5, 0.5], [[point, point]], [[0.0, 1.0]])
+    assert_array_equal(p.quantile([0.26, 0.5, 0.74])[:, 0], point)
+    assert_allclose(p.cdf(p.quantile(0.2)), 0.2, rtol=1e-12)
+
+
+@common
+@given(mixtures(log_std=1, scale=10), st.floats(0.01, 0.999))
+def test_interval_holds_its_level(p: Predictive, level: float) -> None:
+    lower, upper = p.interval(level)
+    assert (lower <= upper).all()
+    assert_allclose(p.cdf(upper) - p.cdf(lower), level, atol=1e-9)
+    assert_allclose(p.cdf(lower), (1 - level) / 2, atol=1e-9)
+
+
+# -- density ---------------------------------------------------------------------------------------
+
+
+@common
+@given(mixtures(log_std=1, scale=10))
+def test_density_integrates_to_one(p: Predictive) -> None:
+    single = p[0] if len(p.shape) == 1 else Predictive(p._full_weights()[0], p.means[0], p.variances[0])[0]
+    total = integrate(lambda x: np.exp(along(single, x).log_prob(x)), single)
+    assert_allclose(total, 1.0, rtol=1e-9)
+
+
+@common
+@given(seeds)
+def test_density_is_derivative_of_cdf(seed: int) -> None:
+    p = random_mixture(seed)
+    y = p.sample(1, seed)[0]
+    h = 1e-5
+    slope = (p.cdf(y + h) - p.cdf(y - h)) / (2 * h)
+    assert_allclose(np.exp(p.log_prob(y)), slope, rtol=1e-5, atol=1e-8)
+
+
+def test_log_prob_far_away_neither_underflows_nor_warns() -> None:
+    p = Predictive([0.5, 0.5], [[0.0, 1.0]], [[1.0, 1.0]])
+    assert_allclose(p.log_prob(1e4), stats.norm(1, 1).logpdf(1e4) + np.log(0.5), rtol=1e-14)
+    assert_array_equal(p.log_prob(1e200), [-np.inf])
+    assert_array_equal(p.log_prob(-np.inf), [-np.inf])
+    assert_array_equal(p.cdf(np.inf), [1.0])
+    assert_array_equal(p.crps(np.inf), [np.inf])
+
+
+def test_log_prob_of_point_masses() -> None:
+    p = Predictive([0.5, 0.5, 0.0], [[1.0, 2.0, 3.0]] * 4, [[0.0, 0.0, 0.0]] * 4)
+    assert_array_equal(p.log_prob([1.0, 1.5, 3.0, np.nan]), [np.inf, -np.inf, -np.inf, np.nan])
+    with_gaussian = Predictive([0.5, 0.5], [[1.0, 0.0]], [[0.0, 1.0]])
+    assert_allclose(with_gaussian.log_prob(0.3), stats.norm.logpdf(0.3) + np.log(0.5), rtol=1e-14)
+
+
+# -- CRPS ------------------------------------------------------------------------------------------
+
+
+@common
+@given(mixtures(log_std=1, scale=10), st.floats(-30, 30))
+def test_crps_is_its_integral(p: Predictive, y: float) -> None:
+    single = p[0] if len(p.shape) == 1 else Predictive(p._full_weights()[0], p.means[0], p.variances[0])[0]
+    exact = integrate(lambda x: (along(single, x).cdf(x) - (y <= x)) ** 2, single, y)
+    assert_allclose(single.crps(y), exact, rtol=1e-7, atol=1e-9)
+
+
+def test_crps_of_a_gaussian_at_its_mean() -> None:
+    p = Predictive.gaussian([2.0], [9.0])
+    assert_allclose(p.crps(2.0), 3 * (np.sqrt(2) - 1) / np.sqrt(np.pi), rtol=1e-14)
+
+
+@common
+@given(mixtures(point_masses=True), st.floats(-1e3, 1e3))
+def test_crps_bounds(p: Predictive, y: float) -> None:
+    score = p.crps(y)
+    error = np.abs(y - p.means) + np.sqrt(p.variances)
+    assert (score >= 0).all()
+    assert (score <= np.sum(p.weights * error, axis=-1) * (1 + 1e-12)).all()
+
+
+def test_crps_of_point_masses_is_a_discrete_score() -> None:
+    p = Predictive.gaussian([[1.0, -2.0]], [[0.0, 0.0]])
+    assert_array_equal(p.crps([[4.0, -2.0]]), [[3.0, 0.0]])
+    two = Predictive([0.25, 0.75], [[0.0, 4.0]], [[0.0, 0.0]])
+    # F is ¼ on [0, 4): ∫ = ¼²·1 + (¾)²·3 for y = 1.
+    assert_allclose(two.crps(1.0), 0.25**2 + 0.75**2 * 3, rtol=1e-14)
+
+
+@common
+@given(seeds)
+def test_small_variance_tends_to_the_point_mass(seed: int) -> None:
+    p = random_mixture(seed)
+    y = p.sample(1, seed)[0]
+    zero = Predictive(p.weights, p.means, np.zeros_like(p.variances))
+    near = Predictive(p.weights, p.means, np.full_like(p.variances, 1e-24))
+    assert_allclose(near.crps(y), zero.crps(y), atol=1e-11)
+    assert_array_equal(near.cdf(y), zero.cdf(y))
+    assert_allclose(near.quantile(0.37), zero.quantile(0.37), atol=1e-9)
+    assert_allclose(near.var(), zero.var(), atol=1e-12)
+
+
+def test_crps_of_many_components_stays_small_in_memory() -> None:
+    rng = np.random.default_rng(0)
+    p = Predictive(np.ones(60), rng.normal(size=(3000, 60)), rng.random((3000, 60)))
+    tracemalloc.start()
+    try:
+        p.crps(np.zeros(3000))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 12 * p.means.nbytes  # all pairs at once would take 60
+
+
+# -- samples ---------------------------------------------------------------------------------------
+
+
+def test_same_seed_same_samples() -> None:
+    p = random_mixture(3)
+    assert_array_equal(p.sample(5, seed=7), p.sample(5, seed=7))
+    assert_array_equal(p.sample(5, seed=7), p.sample(5, seed=np.random.default_rng(7)))
+    assert not np.array_equal(p.sample(5, seed=7), p.sample(5, seed=8))
+    assert p.sample(0, seed=0).shape == (0, 4, 2)
+
+
+def test_samples_choose_components_by_weight_and_never_those_without() -> None:
+    weights = [[0.0, 0.2, 0.8, 0.0], [0.0, 1.0, 0.0, 0.0]]
+    p = Predictive(weights, [[0.0, 1.0, 2.0, 3.0]] * 2, np.zeros((2, 4)))
+    draws = p.sample(20_000, seed=0)
+    assert set(np.unique(draws[:, 0])) == {1.0, 2.0}
+    assert_allclose(np.mean(draws[:, 0] == 1.0), 0.2, atol=0.01)
+    assert_array_equal(draws[:, 1], 1.0)
+
+
+def test_samples_have_the_mixture_distribution() -> None:
+    p = random_mixture(5, shape=(1,))
+    draws = p.sample(5000, seed=2)[:, 0]
+    assert stats.kstest(along(p, draws).cdf(draws), "uniform").pvalue > 0.01
+
+
+# -- algebra ---------------------------------------------------------------------------------------
+
+
+@common
+@given(seeds, st.floats(-100, 100), st.floats(0.01, 100), st.booleans(), st.floats(0.02, 0.98))
+def test_affine_commutes_with_everything(seed: int, shift: float, b: float, flip: bool, q: float) -> None:
+    p = random_mixture(seed)
+    scale = np.array([b, -b if flip else 2 * b])  # one for each output
+    r = p.affine(shift, scale)
+    y = p.sample(1, seed)[0]
+    z = shift + scale * y
+    up = scale > 0
+
+    def assert_close(actual: Array, desired: Array) -> None:
+        assert_allclose(actual, desired, rtol=1e-7, atol=1e-9 * (abs(shift) + b))
+
+    assert_close(r.mean(), shift + scale * p.mean())
+    assert_close(r.var(), scale**2 * p.var())
+    assert_close(r.std(), np.abs(scale) * p.std())
+    assert_allclose(r.cdf(z), np.where(up, p.cdf(y), 1 - p.cdf(y)), rtol=1e-7, atol=1e-9)
+    assert_allclose(r.log_prob(z), p.log_prob(y) - np.log(np.abs(scale)), rtol=1e-6, atol=1e-6)
+    assert_close(r.crps(z), np.abs(scale) * p.crps(y))
+    assert_close(r.quantile(q), shift + scale * np.where(up, p.quantile(q), p.quantile(1 - q)))
+    lower, upper = p.interval(q)
+    ends = shift + scale * np.stack([lower, upper])
+    assert_close(np.stack(r.interval(q)), np.sort(ends, axis=0))
+
+
+def test_affine_of_samples_with_positive_scale() -> None:
+    p = random_mixture(1)
+    assert_allclose(p.affine(3.0, 2.0).sample(4, seed=0), 3 + 2 * p.sample(4, seed=0), rtol=1e-12)
+
+
+def test_affine_by_zero_is_a_point_mass() -> None:
+    p = random_mixture(1).affine(3.0, 0.0)
+    assert_array_equal(p.quantile([0.0, 0.3, 1.0]), np.full((3, 4, 2), 3.0))
+
+
+def assert_same_distribution(p: Predictive, r: Predictive, y: Array) -> None:
+    assert p.shape == r.shape
+    for method in ("mean", "var", "std"):
+        assert_allclose(getattr(p, method)(), getattr(r, method)(), rtol=1e-9, atol=1e-12)
+    for method in ("cdf", "log_prob", "crps"):
+        assert_allclose(getattr(p, method)(y), getattr(r, method)(y), rtol=1e-9, atol=1e-12)
+    qs = [0.01, 0.3, 0.5, 0.99]
+    assert_allclose(p.quantile(qs), r.quantile(qs), rtol=1e-9, atol=1e-10)
+
+
+@common
+@given(seeds, st.integers(2, 6))
+def test_identical_components_are_one_gaussian(seed: int, k: int) -> None:
+    one = random_mixture(seed, k=1)
+    rng = np.random.default_rng(seed)
+    many = Predictive(rng.random(k) + 1e-3, np.repeat(one.means, k, -1), np.repeat(one.variances, k, -1))
+    assert_same_distribution(one, many, rng.normal(size=one.shape))
+
+
+@common
+@given(seeds, st.lists(st.floats(0.01, 1), min_size=1, max_size=4), st.booleans())
+def test_mixture_of_mixtures_averages(seed: int, weights: list[float], shared: bool) -> None:
+    parts = [random_mixture(seed + i, k=i + 1) for i in range(len(weights))]
+    if shared:
+        parts = [Predictive(p.weights[0, 0], p.means, p.variances) for p in parts]
+    pooled = Predictive.mixture(parts, weights)
+    assert pooled.weights.ndim == (1 if shared else 3)
+    a = np.array(weights) / np.sum(weights)
+    y = np.random.default_rng(seed).normal(size=pooled.shape)
+
+    def average(values: list[Array]) -> Array:
+        return np.tensordot(a, np.stack(values), axes=1)
+
+    assert_allclose(pooled.mean(), average([p.mean() for p in parts]), rtol=1e-9, atol=1e-12)
+    assert_allclose(pooled.cdf(y), average([p.cdf(y) for p in parts]), rtol=1e-9)
+    assert_allclose(np.exp(pooled.log_prob(y)), average([np.exp(p.log_prob(y)) for p in parts]), rtol=1e-9)
+
+
+def test_mixture_of_one_and_of_copies_is_the_same() -> None:
+    p = random_mixture(2)
+    y = p.sample(1, 0)[0]
+    assert_same_distribution(Predictive.mixture([p]), p, y)
+    assert_same_distribution(Predictive.mixture([p, p, p]), p, y)
+    assert_same_distribution(Predictive.mixture([p, random_mixture(3)], [1, 0]), p, y)
+
+
+@common
+@given(mixtures(), seeds)
+def test_components_may_be_relabelled(p: Predictive, seed: int) -> None:
+    order = np.random.default_rng(seed).permutation(p.n_components)
+    r = Predictive(p.weights[..., order], p.means[..., order], p.variances[..., order])
+    assert_allclose(r.crps(0.5), p.crps(0.5), rtol=1e-9, atol=1e-9)
+    assert_allclose(r.cdf(0.5), p.cdf(0.5), rtol=1e-9)
+
+
+def test_weights_are_normalised_and_broadcast() -> None:
+    means, variances = np.zeros((4, 2, 3)), np.ones((4, 2, 3))
+    assert_allclose(Predictive([1, 2, 1], means, variances).weights, [0.25, 0.5, 0.25])
+    rows = np.arange(1.0, 13).reshape(4, 1, 3)
+    p = Predictive(rows, means, variances)
+    assert p.weights.shape == means.shape
+    assert_allclose(p.weights.sum(axis=-1), 1.0)
+    assert_allclose(p[2:].weights, p.weights[2:])
+    huge = Predictive([1e308, 1e308, 1e308], means, variances)
+    assert_allclose(huge.weights, 1 / 3)
+
+
+# -- rows, missing values, the object itself -------------------------------------------------------
+
+
+@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize(
+    "rows",
+    [slice(1, 3), slice(None, None, -2), [3, 0, 0], np.array([-1]), np.array([True, False, True, False]), []],
+)
+def test_rows_are_selected_as_numpy_does(rows: slice | list[int] | Array, shared: bool) -> None:
+    p = random_mixture(4)
+    p = Predictive(p.weights[0, 0], p.means, p.variances) if shared else p
+    index = rows if not isinstance(rows, list) else np.array(rows, int)
+    y = p.sample(1, 0)[0]
+    assert_allclose(p[rows].crps(y[index]), p.crps(y)[index], rtol=1e-12)
+    assert_allclose(p[rows].quantile(0.3), p.quantile(0.3)[index], rtol=1e-12)
+    assert len(p[rows]) == len(y[index])
+
+
+def test_one_integer_keeps_the_row_axis() -> None:
+    p = random_mixture(4)
+    assert p[1].shape == (1, 2)
+    assert_allclose(np.concatenate([p[i].mean() for i in range(len(p))]), p.mean(), rtol=1e-12)
+
+
+@common
+@given(mixtures(point_masses=True))
+def test_missing_values_stay_missing(p: Predictive) -> None:
+    y = np.full(p.shape, 0.5)
+    y.flat[0] = np.nan
+    missing = np.isnan(y)
+    for method in (p.cdf, p.log_prob, p.crps):
+        assert_array_equal(np.isnan(method(y)), missing)
+        assert_array_equal(method(y)[~missing], method(0.5)[~missing])
+
+
+def test_no_rows() -> None:
+    for p in (Predictive.gaussian([], []), random_mixture(0)[:0]):
+        assert len(p) == 0
+        for values in (p.mean(), p.var(), p.cdf(0.0), p.log_prob(0.0), p.crps(0.0), p.quantile(0.3)):
+            assert values.shape == p.shape
+        assert p.sample(3, 0).shape == (3, *p.shape)
+        assert p.quantile([0.1, 0.2]).shape == (2, *p.shape)
+
+
+def test_gaussian_is_one_component() -> None:
+    p = Predictive.gaussian([[1.0, 2.0]], [[4.0, 9.0]])
+    assert p.shape == (1, 2)
+    assert p.n_components == 1
+    assert_allclose(p.mean(), [[1.0, 2.0]])
+    assert_allclose(p.std(), [[2.0, 3.0]])
+
+
+def test_repr_is_one_line() -> None:
+    assert repr(random_mixture(0)) == "Predictive(rows=4, outputs=2, components=3)"
+    assert repr(Predictive.gaussian([1.0], [1.0])) == "Predictive(rows=1, outputs=1, components=1)"
+
+
+def test_frozen_and_independent_of_its_inputs() -> None:
+    means = np.zeros((2, 1))
+    p = Predictive([1.0], means, np.ones((2, 1)))
+    means[0] = 7.0
+    assert_array_equal(p.mean(), [0.0, 0.0])
+    with pytest.raises(FrozenInstanceError):
+        p.means = means  # type: ignore[misc]
+    with pytest.raises(ValueError, match="read-only"):
+        p.variances[0] = 2.0
+
+
+def test_survives_pickle_and_copy() -> None:
+    p = random_mixture(6)
+    for r in (pickle.loads(pickle.dumps(p)), copy.deepcopy(p)):
+        assert_same_distribution(r, p, np.zeros(p.shape))
+
+
+def test_single_precision_input_is_widened() -> None:
+    p = Predictive.gaussian(np.array([1, 2], np.float32), np.array([1, 2], np.float32))
+    assert p.means.dtype == p.crps(np.zeros(2, np.float32)).dtype == np.float64
+
+
+# -- what bad input gets ---------------------------------------------------------------------------
+
+
+def test_rounding_below_zero_is_clipped() -> None:
+    assert_array_equal(Predictive.gaussian([0.0, 0.0], [-1e-12, -3e-10]).variances, 0.0)
+    assert_array_equal(Predictive.gaussian([0.0, 0.0], [-1e-6, 1e4]).var(), [0.0, 1e4])
+    # The scale is that of the same output: a wide neighbour excuses nothing.
+    with pytest.raises(ValueError, match="must not be negative: row 0 has -1e-06"):
+        Predictive.gaussian([[0.0, 0.0]], [[-1e-6, 1e4]])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([1.0], [[0.0], [0.0]], [[1.0], [-0.5]]), "variances must not be negative: row 1 has -0.5"),
+        (([1.0], [[0.0], [0.0]], [[1.0], [np.nan]]), "variances must be finite: row 1 has nan"),
+        (([1.0], [[0.0], [np.inf]], [[1.0], [1.0]]), "means must be finite: row 1 has inf"),
+        (([1.0], [[0.0]], [[1.0], [1.0]]), r"variances have shape \(2, 1\) but means have shape \(1, 1\)"),
+        (([1.0], [0.0], [1.0]), r"means must have shape \(N, K\) or \(N, P, K\), got \(1,\)"),
+        (([], np.zeros((2, 0)), np.zeros((2, 0))), r"at least one component, got means of shape \(2, 0\)"),
+        (([1, 2], [[0.0]], [[1.0]]), r"weights of shape \(2,\) do not fit components of shape \(1, 1\)"),
+        ((np.ones((3, 1)), [[0.0]], [[1.0]]), r"weights of shape \(3, 1\) do not fit components"),
+        ((1.0, [[0.0]], [[1.0]]), r"weights of shape \(\) do not fit components"),
+        (([2, -1], [[0.0, 0.0]], [[1.0, 1.0]]), "weights must be finite and not negative"),
+        (([1, np.nan], [[0.0, 0.0]], [[1.0, 1.0]]), "weights must be finite and not negative"),
+        (([0, 0], [[0.0, 0.0]], [[1.0, 1.0]]), "weights must not all be zero"),
+    ],
+)
+def test_constructor_refuses(arguments: tuple[object, object, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Predictive(*arguments)  # type: ignore[arg-type]
+
+
+def test_gaussian_refuses() -> None:
+    with pytest.raises(ValueError, match=r"mean has shape \(2,\) but variance has shape \(1,\)"):
+        Predictive.gaussian([0.0, 0.0], [1.0])
+    with pytest.raises(ValueError, match=r"mean must have shape \(N,\) or \(N, P\), got \(\)"):
+        Predictive.gaussian(0.0, 1.0)
+
+
+def test_mixture_refuses() -> None:
+    p = random_mixture(0)
+    with pytest.raises(ValueError, match="needs at least one predictive"):
+        Predictive.mixture([])
+    with pytest.raises(ValueError, match=r"must share a shape, got \(4, 2\) and \(2, 2\)"):
+        Predictive.mixture([p, p[:2]])
+    with pytest.raises(ValueError, match=r"weights of shape \(3,\) do not fit"):
+        Predictive.mixture([p, p], [1, 1, 1])
+    with pytest.raises(ValueError, match="weights must be finite and not negative"):
+        Predictive.mixture([p, p], [1, -1])
+
+
+@pytest.mark.parametrize("q", [-0.1, 1.1, np.nan, [0.5, 2.0]])
+def test_quantile_refuses_levels(q: float | list[float]) -> None:
+    with pytest.raises(ValueError, match=r"quantile levels must lie in \[0, 1\], got"):
+        random_mixture(0).quantile(q)
+
+
+def test_methods_refuse() -> None:
+    p = random_mixture(0)
+    with pytest.raises(ValueError, match=r"q must be a number or a sequence of numbers, got shape \(1, 1\)"):
+        p.quantile([[0.5]])
+    for level in (-0.1, 1.5, np.nan):
+        with pytest.raises(ValueError, match=r"level must lie in \[0, 1\], got"):
+            p.interval(level)
+    with pytest.raises(ValueError, match="number of samples must not be negative, got -1"):
+        p.sample(-1, 0)
+    for method in (p.cdf, p.log_prob, p.crps):
+        with pytest.raises(ValueError, match=r"y has shape \(4,\) but the predictive has shape \(4, 2\)"):
+            method(np.zeros(4))
+    with pytest.raises(ValueError, match=r"shift has shape \(3,\) but the predictive has shape \(4, 2\)"):
+        p.affine(shift=np.zeros(3))
+    with pytest.raises(ValueError, match=r"scale has shape \(3,\) but the predictive has shape \(4, 2\)"):
+        p.affine(scale=np.zeros(3))
+    with pytest.raises(ValueError, match="variances must be finite: row 0 has inf"):
+        p.affine(scale=1e200)
+
+
+def test_indexing_refuses() -> None:
+    p = random_mixture(0)
+    with pytest.raises(IndexError, match="indexed by rows only"):
+        p[:, 0]  # type: ignore[index]
+    with pytest.raises(IndexError, match=r"one-dimensional, got shape \(1, 2\)"):
+        p[[[0, 1]]]
+    with pytest.raises(IndexError, match="out of bounds"):
+        p[4]
