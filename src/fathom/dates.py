@@ -22,7 +22,7 @@ MONTHS = (
 )
 
 _CLOCK = (
-    r"(?:[T ]\s*(?P<H>\d{1,2}):(?P<M>\d{2})(?::(?P<S>\d{2}(?:\.\d{1,6}\d*)?))?"
+    r"(?:[T ]\s*(?P<H>\d{1,2}):(?P<M>\d{2})(?::(?P<S>\d{2}(?:\.\d+)?))?"
     r"(?P<p>\s*[AaPp][Mm])?\s*(?P<z>Z|UTC|[-+]\d{2}:?\d{2})?)?"
 )
 _WORD = (
@@ -47,6 +47,7 @@ _COMPACT = tuple(
 _SHORT_YEAR = re.compile(r"\d{1,2}([-/.])(\d{1,2}|[A-Za-z]{3})\1\d{2}(\s.*)?")
 _FIELD = {"m": "{m:02}", "m2": "{m:02}", "d": "{d:02}", "d2": "{d:02}", "H": "{H:02}"}
 _TOKEN = re.compile(r"\{(?:[YbBqSF]|[mdHM](?::02)?)\}")
+_NOT_A_DATE = "is not a date written like the others: correct it, or write every date as YYYY-MM-DD"
 
 Where = Callable[[int], str]  # row -> "line 7"
 
@@ -108,9 +109,6 @@ def read_dates(cells: Cells, name: str, where: Where, form: str = "", compact: b
         other = next(k for k, cell in enumerate(cells[rows]) if not family.fullmatch(cell))
         raise _Column(name, where, cells, rows, ()).error(other, _NOT_A_DATE)
     return _assemble(_Column(name, where, cells, rows, found), form)
-
-
-_NOT_A_DATE = "is not a date written like the others: correct it, or write every date as YYYY-MM-DD"
 
 
 def write(moment: int, form: str) -> str:

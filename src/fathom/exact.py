@@ -89,21 +89,19 @@ class Posterior(NamedTuple):
         return -0.5 * (quadratic + p * self.factor.log_det() + n * p * np.log(2 * np.pi))
 
 
-def condition(prior: GP, X: Array, Y: Array) -> Posterior:
-    """The posterior given observations Y (N, or N×P outputs that share the kernel) at X."""
+def condition(prior: GP, X: Array, Y: Array, profile: bool = False) -> Posterior:
+    """The posterior given observations Y (N, or N×P outputs that share the kernel) at X.
+
+    With `profile`, the prior's constant is replaced by the one of highest evidence, (1ᵀC⁻¹Y)/(1ᵀC⁻¹1).
+    """
     xp = namespace(X, Y, prior.constant)
     X = as_rows(X, xp)
     Y = xp.asarray(Y).reshape(len(X), -1)
     factor = linalg.factorise(prior.kernel.gram(X))
+    if profile:
+        ones = factor.solve(xp.ones(len(X), factor.lower.dtype))
+        prior = prior._replace(constant=ones @ Y / ones.sum())
     return Posterior(prior, X, Y, factor, factor.solve(Y - prior.mean(X)))
-
-
-def best_constant(kernel: Kernel, X: Array, Y: Array) -> Array:
-    """The constant mean of each output that maximises the evidence: (1ᵀC⁻¹Y)/(1ᵀC⁻¹1)."""
-    factor = linalg.factorise(kernel.gram(X))
-    xp = namespace(factor.lower)
-    ones = factor.solve(xp.ones((len(X), 1), factor.lower.dtype))
-    return (ones.T @ xp.asarray(Y).reshape(len(X), -1))[0] / ones.sum()
 
 
 def leave_one_out(posterior: Posterior) -> tuple[Array, Array]:

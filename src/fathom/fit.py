@@ -89,7 +89,7 @@ def _climb(
 ) -> Result:
     low, high = space.bounds.T
     start = np.clip(start, low, high)
-    best = {"value": FAILED, "vector": start, "failures": 0}
+    best: dict[str, Any] = {"value": FAILED, "vector": start, "failures": 0}
 
     def negative(u: np.ndarray) -> tuple[float, np.ndarray]:
         vector = np.clip(start + space.scales * u, low, high)

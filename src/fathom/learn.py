@@ -10,7 +10,7 @@ import numpy as np
 
 from fathom import linalg
 from fathom.evidence import Evidence, Mean, batched
-from fathom.exact import GP, Posterior, best_constant, condition
+from fathom.exact import GP, Posterior, condition
 from fathom.fit import FAILED, Result, Space, maximise, maximise_together
 from fathom.kernels.algebra import terms
 from fathom.kernels.base import Kernel, walk
@@ -114,8 +114,7 @@ def _why_failed(kernel: Kernel, vector: np.ndarray, X: np.ndarray) -> str:
 
 def posterior_of(kernel: Kernel, X: np.ndarray, Y: np.ndarray, mean: Mean) -> Posterior:
     """Conditions on the data, with the constant mean at its best value."""
-    constant = best_constant(kernel, X, Y) if mean == "constant" else np.zeros(Y.shape[1])
-    return condition(GP(kernel, constant), X, Y)
+    return condition(GP(kernel, np.zeros(Y.shape[1])), X, Y, profile=mean == "constant")
 
 
 def remarks(kernel: Kernel, vector: np.ndarray, posterior: Posterior) -> list[str]:

@@ -111,8 +111,8 @@ def solve_in_place(
     """log|K|, K⁻¹Y and the jitter that was needed, while the matrix that `build` fills becomes its own inverse.
 
     `build` returns a C-ordered K of which only the lower triangle is read; afterwards that triangle holds K⁻¹ (or,
-    without `inverse`, its factor) and the other zeros. This is the inner loop of the structure search: one `potrf`, one `potri`, no copies; a matrix
-    that needs jitter is built again.
+    without `inverse`, its factor) and the other zeros. This is the inner loop of the structure search: one `potrf`,
+    one `potri`, no copies; a matrix that needs jitter is built again.
     """
     for relative in JITTERS:
         K = build()
@@ -127,12 +127,14 @@ def solve_in_place(
             if inverse:
                 lapack.dpotri(K.T, lower=0, overwrite_c=1)
             return log_det, solved, jitter
-    raise NotPositiveDefinite(diagnose(np.tril(build()) + np.tril(build(), -1).T))
+    lower = np.tril(build())
+    raise NotPositiveDefinite(diagnose(lower + np.tril(lower, -1).T))
 
 
 def calm_threads(n: int) -> AbstractContextManager[Any]:
-    """One BLAS thread while matrices are small: handing work to a second costs more than it saves below n ≈ 600."""
-    if n >= 600:
+    """One BLAS thread while matrices are small: handing work to a second costs more than it saves below n ≈ 1500,
+    and when the other cores are busy it costs many times more."""
+    if n >= 1500:
         return nullcontext()
     from threadpoolctl import threadpool_limits
 
@@ -160,5 +162,4 @@ def diagnose(K: np.ndarray) -> str:
             f"rows {min(i, j)} and {max(i, j)} are perfectly correlated: "
             "duplicated inputs, or noise at its floor; add white noise (WN) or merge the rows"
         )
-    smallest = float(np.linalg.eigvalsh(K)[0])
-    return f"the smallest eigenvalue is {smallest:.2g}: the kernel is not positive definite at these inputs"
+    return "rows are nearly dependent: noise at its floor, or a lengthscale far beyond the data; add white noise (WN)"

@@ -84,11 +84,15 @@ def with_names(kernel: Kernel, names: Sequence[str]) -> Kernel:
 
 def scale(kernel: Kernel, factor: Any) -> Kernel:
     """factor × k, exactly: the factor goes into the variance of one leaf of every product."""
+    return _map_scale(kernel, lambda variance: variance * factor)
+
+
+def _map_scale(kernel: Kernel, change: Callable[[Any], Any]) -> Kernel:
     if isinstance(kernel, Product):
-        return kernel.replace(children=(scale(kernel.children[0], factor), *kernel.children[1:]))
+        return kernel.replace(children=(_map_scale(kernel.children[0], change), *kernel.children[1:]))
     if kernel.children:
-        return kernel.replace(children=tuple(scale(child, factor) for child in kernel.children))
-    return kernel.replace(variance=kernel.variance * factor)
+        return kernel.replace(children=tuple(_map_scale(child, change) for child in kernel.children))
+    return kernel.replace(variance=change(kernel.variance))
 
 
 def rescale(kernel: Kernel, shift: Array, spread: Array, y_spread: Any = 1.0) -> Kernel:
@@ -141,7 +145,13 @@ def _canonical_product(factors: list[Kernel]) -> Kernel:
     factors = _absorb_constants(_absorb_into_noise(factors))
     for inputs in {f.inputs for f in factors if isinstance(f, SE)}:
         factors = _merge(factors, SE, _multiply_se, inputs)
-    return _gather_scale(sorted(factors, key=sort_key))
+    return _gather_scale(sorted(factors, key=_unit_key))
+
+
+def _unit_key(factor: Kernel) -> tuple:
+    """Where a factor stands in its product: its scale, which is about to move, must not matter."""
+    held = _scale_of(factor)
+    return sort_key(factor if held == 0 else _divided(factor, held))
 
 
 def _merge(nodes: list[Kernel], leaf: type[Leaf], how: Callable[[Any, Any], Kernel], inputs: Any = ()) -> list[Kernel]:
@@ -185,12 +195,16 @@ def _gather_scale(factors: list[Kernel]) -> Kernel:
     unit = []
     for factor in factors[1:]:
         held = _scale_of(factor)
-        if held == 0 or held == 1:
-            unit.append(factor)
-        else:
-            unit.append(scale(factor, 1 / held) if not isinstance(factor, Leaf) else factor.replace(variance=1.0))
+        if held not in (0, 1):
+            factor = _divided(factor, held)
             total = total * held
+        unit.append(factor)
     return join(Product, [scale(factors[0], total) if total != 1.0 else factors[0], *unit])
+
+
+def _divided(kernel: Kernel, held: Any) -> Kernel:
+    """k / held, by division, which leaves exactly 1: a canonical form must be its own canonical form."""
+    return _map_scale(kernel, lambda variance: variance / held)
 
 
 def _scale_of(kernel: Kernel) -> Any:
@@ -213,7 +227,9 @@ def _structure_key(kernel: Kernel) -> tuple:
 
 def _values(kernel: Kernel, scales: bool) -> tuple:
     own = tuple(
-        tuple(np.ravel(getattr(kernel, p.name)).tolist()) for p in kernel.parameters if (p.name == "variance") is scales
+        tuple(float(f"{v:.10g}") for v in np.ravel(getattr(kernel, p.name)))  # rounding must not decide the order
+        for p in kernel.parameters
+        if (p.name == "variance") is scales
     )
     return own + tuple(_values(child, scales) for child in kernel.children)
 

@@ -157,7 +157,7 @@ class Plan:
 
     def _noise(self, values: Values, group: Group, w: np.ndarray | None) -> Any:
         # stationary factors are 1 at lag zero, so of a noise term only scales and weights are left
-        total = sum(self._coefficient(values, term) for term in group.terms)
+        total: Any = sum(self._coefficient(values, term) for term in group.terms)
         total = total if w is None else total * w**2
         for place in group.matrices:
             total = total * values.factor[place][0].diagonal()

@@ -9,7 +9,7 @@ forms equal.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import i0e, i1e
@@ -185,7 +185,7 @@ class SM(Stationary):
 class Radial(Leaf):
     """A function of s = Σ_d (x_d − x'_d)²/ℓ_d²: one input, or several with a lengthscale each (ARD)."""
 
-    parameters = (VARIANCE, ARD_LENGTHSCALE)
+    parameters: ClassVar[tuple[Parameter, ...]] = (VARIANCE, ARD_LENGTHSCALE)
     stationary = True
 
     def phi(self, s: Array, xp: Any) -> Array:
@@ -214,6 +214,10 @@ class Radial(Leaf):
 
 def squared_distance(A: Array, B: Array, xp: Any) -> Array:
     """Squared Euclidean distances between rows: exact differences in few dimensions, one product in many."""
+    if xp is np:
+        from scipy.spatial.distance import cdist  # slow to import, and only matrices of new inputs need it
+
+        return cdist(A, B, "sqeuclidean")
     if A.shape[1] <= 16:
         return ((A[:, None, :] - B[None, :, :]) ** 2).sum(-1)
     square = (A**2).sum(-1)[:, None] + (B**2).sum(-1)[None, :] - 2 * A @ B.T
@@ -237,7 +241,11 @@ class RQ(Radial):
     """Rational quadratic: (1 + s/2α)^{−α}, thesis B.5: a mixture of SE over lengthscales."""
 
     name = "RQ"
-    parameters = (VARIANCE, ARD_LENGTHSCALE, Parameter("alpha", "positive", "number", 1.0))
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        VARIANCE,
+        ARD_LENGTHSCALE,
+        Parameter("alpha", "positive", "number", 1.0),
+    )
 
     def phi(self, s: Array, xp: Any) -> Array:
         return xp.exp(-self.alpha * xp.log1p(s / (2 * self.alpha)))

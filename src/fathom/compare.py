@@ -1,0 +1,152 @@
+"""Models by name, and their scores on the same folds of the same data."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, Self
+
+import numpy as np
+
+from fathom import metrics
+from fathom.data import Dataset, k_folds
+from fathom.kernels.syntax import parse
+from fathom.predictive import Predictive
+from fathom.table import DataError, did_you_mean
+
+SCORES: dict[str, Callable[[Predictive, Any], float]] = {
+    "NLL": metrics.nll,
+    "RMSE": metrics.rmse,
+    "CRPS": metrics.crps,
+    "coverage": metrics.coverage,
+}
+LEVEL = 0.9  # of the intervals that `coverage` counts
+
+
+class Model(Protocol):
+    """What can be compared."""
+
+    def fit(self, X: Any, y: Any) -> Any: ...
+
+    def predict_dist(self, X: Any) -> Predictive: ...
+
+
+class Mean:
+    """The baseline that knows only the mean and variance of the training targets."""
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Remember the two moments of each target."""
+        self.mean_, self.var_ = np.mean(y, axis=0), np.var(y, axis=0)
+        return self
+
+    def predict_dist(self, X: Any) -> Predictive:
+        """The same Gaussian for every row."""
+        shape = (len(X), *np.shape(self.mean_))
+        return Predictive.gaussian(np.broadcast_to(self.mean_, shape), np.broadcast_to(self.var_, shape))
+
+
+def gp(kernel: str, seed: int, restarts: int = 5) -> Any:
+    """The exact GP, with a kernel of one's choice."""
+    from fathom.estimators import GPRegressor
+
+    return GPRegressor(kernel=kernel or "SE", n_restarts=restarts, random_state=seed)
+
+
+# A model on the command line is NAME or NAME:DETAIL; each row makes it from (detail, seed).
+MODELS: dict[str, Callable[[str, int], Model]] = {
+    "gp": gp,
+    "mean": lambda detail, seed: Mean(),
+    "linear": lambda detail, seed: gp("Lin", seed),
+}
+DETAILED: dict[str, Callable[[str], Any]] = {"gp": parse}  # the models that take a detail, and what must read it
+
+
+def find(spec: str) -> tuple[str, str]:
+    """The name and detail of a model, as in "gp:SE + Lin"; both are checked."""
+    name, colon, detail = (part.strip() for part in spec.partition(":"))
+    if name not in MODELS:
+        raise DataError(f"there is no model {name!r}{did_you_mean(name, MODELS)}; there are {', '.join(MODELS)}")
+    if colon and name not in DETAILED:
+        raise DataError(f"model {spec!r}: {name} takes nothing after it; only {', '.join(DETAILED)} do")
+    if colon:
+        DETAILED[name](detail)
+    return name, detail
+
+
+def split_models(text: str) -> list[str]:
+    """The models of a comma-separated list; commas inside brackets belong to a kernel."""
+    found, depth = [""], 0
+    for letter in text:
+        depth += (letter in "([") - (letter in ")]")
+        if letter == "," and depth == 0:
+            found.append("")
+        else:
+            found[-1] += letter
+    specs = [spec.strip() for spec in found if spec.strip()]
+    if not specs:
+        raise DataError(f"--models is empty: name some of {', '.join(MODELS)}, separated by commas")
+    return list(dict.fromkeys(specs))
+
+
+@dataclass
+class Row:
+    """The scores of one model, fold by fold, and why any fold is missing."""
+
+    model: str
+    scores: list[dict[str, float]] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+
+    def averages(self) -> dict[str, float | None]:
+        """Each score averaged over the folds that worked."""
+        names = (*SCORES, "seconds")
+        if not self.scores:
+            return dict.fromkeys(names)
+        return {name: float(np.mean([fold[name] for fold in self.scores])) for name in names}
+
+
+def compare(dataset: Dataset, specs: Sequence[str], folds: int, seed: int) -> Iterator[Row]:
+    """Score every model on every fold, one fold at a time; each row is yielded whenever it has grown."""
+    makers = [(spec, *find(spec)) for spec in specs]
+    splits = k_folds(dataset.n_rows, folds, seed)
+    for spec, name, detail in makers:
+        row = Row(spec)
+        for k, (train, test) in enumerate(splits, start=1):
+            try:
+                row.scores.append(_score(MODELS[name](detail, seed), dataset.rows(train), dataset.rows(test)))
+            except Exception as problem:  # one model's trouble must not cost the others their scores
+                row.failures.append(f"fold {k}: {type(problem).__name__}: {' '.join(str(problem).split())}")
+            yield row
+
+
+def _score(model: Model, train: Dataset, test: Dataset) -> dict[str, float]:
+    start = time.perf_counter()
+    model.fit(inputs(train), train.y)
+    predictive = model.predict_dist(inputs(test))
+    seconds = time.perf_counter() - start
+    return {name: score(predictive, test.y) for name, score in SCORES.items()} | {"seconds": seconds}
+
+
+def inputs(dataset: Dataset) -> Any:
+    """The inputs with their names, so that a kernel can say which it means."""
+    return named(dataset.X, dataset.names)
+
+
+def named(X: np.ndarray, names: Sequence[str] | None) -> Any:
+    """A data frame, the form in which estimators remember names; the array itself when there are none."""
+    if names is None:
+        return X
+    import pandas as pd
+
+    return pd.DataFrame(X, columns=list(names))
+
+
+def best_rows(averages: Sequence[dict[str, float | None]]) -> dict[str, int]:
+    """For every score, which row has the best: the lowest, or for coverage the nearest to its level."""
+    found = {}
+    for name in SCORES:
+        values = [np.inf if row[name] is None else row[name] for row in averages]
+        distance = [abs(v - LEVEL) for v in values] if name == "coverage" else values  # type: ignore[operator]
+        if np.isfinite(np.min(distance)):
+            found[name] = int(np.argmin(distance))
+    return found
