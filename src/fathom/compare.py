@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
 
@@ -97,6 +97,13 @@ class Row:
     scores: list[dict[str, float]] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
 
+    def footnote(self) -> str:
+        """Why scores are missing, or nothing."""
+        if not self.failures:
+            return ""
+        folds = len(self.scores) + len(self.failures)
+        return f"{self.model} failed on {len(self.failures)} of {folds} folds: {self.failures[0]}"
+
     def averages(self) -> dict[str, float | None]:
         """Each score averaged over the folds that worked."""
         names = (*SCORES, "seconds")
@@ -105,18 +112,26 @@ class Row:
         return {name: float(np.mean([fold[name] for fold in self.scores])) for name in names}
 
 
-def compare(dataset: Dataset, specs: Sequence[str], folds: int, seed: int) -> Iterator[Row]:
-    """Score every model on every fold, one fold at a time; each row is yielded whenever it has grown."""
+def compare(
+    dataset: Dataset,
+    specs: Sequence[str],
+    folds: int = 5,
+    seed: int = 0,
+    on_fold: Callable[[str, int], None] = lambda spec, fold: None,
+) -> list[Row]:
+    """Score every model on every fold; `on_fold` hears of each before it starts."""
     makers = [(spec, *find(spec)) for spec in specs]
     splits = k_folds(dataset.n_rows, folds, seed)
+    rows = []
     for spec, name, detail in makers:
-        row = Row(spec)
+        rows.append(row := Row(spec))
         for k, (train, test) in enumerate(splits, start=1):
+            on_fold(spec, k)
             try:
                 row.scores.append(_score(MODELS[name](detail, seed), dataset.rows(train), dataset.rows(test)))
             except Exception as problem:  # one model's trouble must not cost the others their scores
-                row.failures.append(f"fold {k}: {type(problem).__name__}: {' '.join(str(problem).split())}")
-            yield row
+                row.failures.append(f"{' '.join(str(problem).split())} ({type(problem).__name__})")
+    return rows
 
 
 def _score(model: Model, train: Dataset, test: Dataset) -> dict[str, float]:

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from fathom import linalg
-from fathom.arrays import Array, namespace, normal_draws
+from fathom.arrays import Array, is_jax, namespace, normal_draws
 from fathom.kernels.algebra import simplify, terms
-from fathom.kernels.base import Kernel, as_rows
+from fathom.kernels.base import Kernel, as_rows, parameter_values
 
 
 class GP(NamedTuple):
@@ -134,8 +134,11 @@ class Decomposition(NamedTuple):
 
 
 def additive_parts(kernel: Kernel) -> tuple[Kernel, ...]:
-    """The simplest products whose sum the kernel is: what `decompose` takes apart by default."""
-    return terms(simplify(kernel))
+    """The simplest products whose sum the kernel is: what `decompose` takes apart by default.
+
+    Inside JAX, where values are not known, products are distributed but not simplified.
+    """
+    return terms(kernel if is_jax(*parameter_values(kernel)) else simplify(kernel))
 
 
 def decompose(posterior: Posterior, X: Array | None = None, parts: tuple[Kernel, ...] | None = None) -> Decomposition:

@@ -1,0 +1,320 @@
+"""The command line: parse, call, print.
+
+Nothing heavy loads before a command needs it, so that `fathom --help` answers at once. Failures and interrupts are
+turned into exit statuses in `console.py`.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import fathom
+from fathom import console
+
+app = typer.Typer(
+    cls=console.Commands,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Gaussian processes from a CSV to an explanation.",
+)
+
+DATA_HELP = "A CSV file, a bundled data set, or one of the catalogue in FATHOM_DATA."
+Data = Annotated[str, typer.Argument(metavar="DATA", help=DATA_HELP, show_default=False)]
+Target = Annotated[list[str] | None, typer.Option("--target", help="Column to model (may be repeated).", metavar="Y")]
+Time = Annotated[str | None, typer.Option("--time", help="Column that is the time.", metavar="T")]
+Drop = Annotated[list[str] | None, typer.Option("--drop", help="Column to leave out (may be repeated).", metavar="COL")]
+Seed = Annotated[int, typer.Option("--seed", help="Same seed, same answer.", min=0)]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")]
+
+
+def main() -> None:
+    """Run the command line; does not return."""
+    app(prog_name="fathom")
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"fathom {fathom.__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def _start(
+    ctx: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    if ctx.invoked_subcommand is None:
+        print(ctx.get_help())
+
+
+# -- fit ---------------------------------------------------------------------------------------------------------
+
+
+@app.command()
+def fit(
+    data: Data,
+    model: Annotated[str, typer.Option(help="What to fit: gp.")] = "gp",
+    kernel: Annotated[str, typer.Option(help='In the kernel language, such as "SE*Per + Lin".')] = "SE",
+    out: Annotated[Path, typer.Option(help="The model file to write.")] = Path("model.fathom"),
+    target: Target = None,
+    time_column: Time = None,
+    drop: Drop = None,
+    restarts: Annotated[int, typer.Option(help="Optimisations of the evidence.", min=1)] = 5,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Fit a model and write it to a file."""
+    from fathom.compare import SAVED
+    from fathom.datasets import resolve
+    from fathom.modelfile import save
+
+    if model not in SAVED:
+        raise ValueError(f"--model {model!r}: there is {', '.join(SAVED)}")
+    console.check_folder(out)
+    dataset = resolve(data, target or None, time_column, drop)
+    start = time.perf_counter()
+    fitted = _fit(SAVED[model](kernel, seed, restarts), dataset)
+    seconds = time.perf_counter() - start
+    save(fitted, out)
+    console.wrote(out)
+    _show_fit(fitted, dataset, {"model": model, "seconds": seconds, "out": str(out)}, as_json)
+
+
+def _fit(model: Any, dataset: Any) -> Any:
+    """Fit with a progress bar that shows the best evidence so far, in the user's units."""
+    import numpy as np
+
+    from fathom.compare import inputs
+    from fathom.data import Scaler
+
+    units = dataset.n_rows * float(np.log(Scaler.fit(dataset.X, dataset.y).y_sd).sum())
+    best = -np.inf
+    with console.progress("fitting") as step:
+
+        def on_step(restart: int, evidence: float) -> None:
+            nonlocal best
+            best = max(best, evidence - units)
+            share = restart / model.n_restarts
+            step(f"fitting: restart {restart + 1} of {model.n_restarts}, log evidence {best:.1f}", share)
+
+        model.fit(inputs(dataset), dataset.y, on_step=on_step)
+    model.columns_ = dataset.columns
+    return model
+
+
+def _show_fit(model: Any, dataset: Any, about: dict[str, Any], as_json: bool) -> None:
+    from fathom import metrics
+    from fathom.kernels.syntax import to_text
+
+    scores = {k: v for k, v in metrics.summary(model.leave_one_out(), dataset.y).items() if k in _LEAVE_ONE_OUT}
+    if as_json:
+        found = {"kernel": to_text(model.kernel_), "log_evidence": model.log_evidence_, "leave_one_out": scores}
+        described = {"data": dataset.source, "rows": dataset.n_rows, "inputs": dataset.names, "target": dataset.target}
+        console.show_json(described | {"data_notes": dataset.notes} | found | {"notes": model.notes_} | about)
+        return
+    rows = f"{dataset.n_rows} rows, {len(dataset.names)} input{'s' * (len(dataset.names) > 1)}"
+    console.show_facts(
+        [
+            ("data", f"{dataset.source}: {rows}; target {', '.join(map(_header(dataset), dataset.target))}"),
+            *(("", note) for note in dataset.notes),
+            ("kernel", to_text(console.rounded(model.kernel_))),
+            ("log evidence", f"{model.log_evidence_:.2f}"),
+            ("leave-one-out", _score_text(scores)),
+            *(("note", note) for note in model.notes_),
+            ("fitted in", f"{about['seconds']:.2f} s"),
+            ("written to", about["out"]),
+        ]
+    )
+
+
+_LEAVE_ONE_OUT = ("NLL", "RMSE", "CRPS", "coverage90")
+
+
+def _score_text(scores: dict[str, float]) -> str:
+    inside = f"{100 * scores['coverage90']:.0f} % of rows inside their 90 % intervals"
+    return f"NLL {scores['NLL']:.4g}, RMSE {scores['RMSE']:.4g} (the target's units), {inside}"
+
+
+def _header(dataset: Any) -> Any:
+    return lambda name: f"{name} ({dataset.units[name]})" if name in dataset.units else name
+
+
+# -- predict -----------------------------------------------------------------------------------------------------
+
+
+@app.command()
+def predict(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A file that `fathom fit` wrote.", show_default=False)],
+    data: Annotated[
+        str | None, typer.Argument(metavar="[DATA]", help="Where to predict: " + DATA_HELP, show_default=False)
+    ] = None,
+    horizon: Annotated[int | None, typer.Option(help="Continue the series by so many steps instead.")] = None,
+    quantiles: Annotated[str, typer.Option(help="Levels between 0 and 1.")] = "0.05,0.5,0.95",
+    function: Annotated[bool, typer.Option("--function", help="Predict the function, without noise.")] = False,
+    out: Annotated[Path | None, typer.Option(help="The CSV to write.", show_default="standard output")] = None,
+    as_json: Json = False,
+) -> None:
+    """Predict from a model file, at the rows of a CSV or beyond the end of the series."""
+    from fathom import forecast
+    from fathom.modelfile import load
+
+    levels = forecast.read_levels(quantiles)
+    if (data is None) == (horizon is None):
+        raise ValueError("say where to predict: either a CSV with the inputs (DATA) or --horizon H")
+    if out is not None:
+        console.check_folder(out)
+    fitted = load(model)
+    places = forecast.rows_of(fitted, data) if data is not None else forecast.future(fitted, int(horizon or 0))
+    table = forecast.predict(fitted, places, levels, observed=not function)
+    if out is not None:
+        with console.replacing(out) as path, path.open("w", encoding="utf-8", newline="") as stream:
+            stream.write(table.csv())
+    if as_json:
+        rows = [dict(zip(table.header, row, strict=True)) for row in table.rows]
+        console.show_json({"model": str(model), "rows": len(rows), "out": out and str(out), "forecast": rows})
+    elif out is None:
+        print(table.csv(), end="")
+    else:
+        print(f"{len(table.rows)} rows written to {out}")
+
+
+# -- compare -----------------------------------------------------------------------------------------------------
+
+
+@app.command()
+def compare(
+    data: Data,
+    models: Annotated[str, typer.Option(help="Separated by commas: gp, gp:KERNEL, mean, linear.")] = "gp,linear,mean",
+    folds: Annotated[int, typer.Option(help="Parts of the data, each held out once.")] = 5,
+    target: Target = None,
+    time_column: Time = None,
+    drop: Drop = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Cross-validate models on the same folds."""
+    from fathom import compare as comparing
+    from fathom.datasets import resolve
+
+    specs = comparing.split_models(models)
+    for spec in specs:
+        comparing.find(spec)  # a misspelt name is told before any data are read
+    dataset = resolve(data, target or None, time_column, drop)
+    with console.progress("comparing") as step:
+
+        def on_fold(spec: str, fold: int) -> None:
+            done = specs.index(spec) + (fold - 1) / folds
+            step(f"{spec}, fold {fold} of {folds}", done / len(specs))
+
+        rows = comparing.compare(dataset, specs, folds, seed, on_fold)
+    if not any(row.scores for row in rows):
+        raise ValueError(f"no model could be scored: {'; '.join(row.footnote() for row in rows)}")
+    _show_comparison(rows, dataset, {"folds": folds, "seed": seed}, as_json)
+
+
+def _show_comparison(rows: list[Any], dataset: Any, about: dict[str, Any], as_json: bool) -> None:
+    from fathom.compare import best_rows
+
+    averages = [row.averages() for row in rows]
+    if as_json:
+        found = [{"model": row.model} | mean | {"failures": row.failures} for row, mean in zip(rows, averages)]
+        console.show_json({"data": dataset.source, "rows": dataset.n_rows} | about | {"models": found})
+        return
+    best = best_rows(averages)
+    units = ", ".join(_header(dataset)(name) for name in dataset.target)
+    notes = [f"Means over {about['folds']} folds, in the units of {units}; coverage is of 90 % intervals."]
+    if dataset.time is not None:
+        notes.append("Folds are random rows: for a series this scores filling gaps, not forecasting.")
+    console.show_table(
+        [{"model": row.model} | mean for row, mean in zip(rows, averages)],
+        footnotes=[*notes, *filter(None, (row.footnote() for row in rows))],
+        best=lambda column, row: best.get(column) == row,
+    )
+
+
+# -- data sets and benchmarks ------------------------------------------------------------------------------------
+
+
+@app.command()
+def datasets(as_json: Json = False) -> None:
+    """List the data sets at hand."""
+    import os
+
+    from fathom import datasets as known
+
+    found = [known.describe(name) for name in known.names()]
+    rows = [{**vars(info), "targets": list(info.targets)} for info in found]
+    folder = os.environ.get(known.VARIABLE) or None
+    if as_json:
+        console.show_json({known.VARIABLE: folder, "datasets": rows})
+        return
+    shown = ("name", "rows", "inputs", "targets", "source")
+    table = [{key: ", ".join(row[key]) if key == "targets" else row[key] for key in shown} for row in rows]
+    hint = f"Set {known.VARIABLE} to a folder with a catalog.toml and its data sets are listed here too."
+    console.show_table(table, footnotes=[] if folder else [hint])
+
+
+@app.command()
+def bench(
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Left out: list them.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="A smoke version, in seconds.")] = False,
+    out: Annotated[Path, typer.Option(help="Folder for NAME.json and, if there is a plot, NAME.png.")] = Path("results"),
+    as_json: Json = False,
+) -> None:
+    """Run a benchmark: a table or figure of a paper, ours beside theirs."""
+    from fathom import bench as registry
+
+    if name is None:
+        rows = [{"name": b.name, "what": b.description} for b in registry.benchmarks().values()]
+        console.show_json({"benchmarks": rows}) if as_json else console.show_table(rows)
+        return
+    benchmark = registry.find(name)
+    out.mkdir(parents=True, exist_ok=True)
+    with console.progress(benchmark.name) as step:
+        result, module = registry.run(benchmark, quick, lambda text: step(text, 0.0))
+    written = out / f"{benchmark.path.stem}.json"
+    with console.replacing(written) as path:
+        path.write_text(console.json_text(result) + "\n", encoding="utf-8")
+    if hasattr(module, "plot"):
+        with console.replacing(written.with_suffix(".png")) as path:
+            module.plot(result, path)
+    if as_json:
+        console.show_json(result)
+    else:
+        console.show_table(result["rows"], result["title"], [*result["notes"], f"Written to {written}"])
+
+
+# -- demonstration -----------------------------------------------------------------------------------------------
+
+
+@app.command(hidden=True)
+def demo(out: Annotated[Path, typer.Option(help="Folder for the files.")] = Path("demo")) -> None:
+    """Fit the airline passengers, forecast two years, and draw the parts."""
+    from fathom import forecast, plotting
+    from fathom.compare import gp
+    from fathom.datasets import load
+    from fathom.kernels.syntax import to_text
+    from fathom.modelfile import save
+
+    horizon = 24
+    out.mkdir(parents=True, exist_ok=True)
+    dataset = load("airline")
+    print(f"Fitting {dataset.n_rows} months of airline passengers with a trend, a growing yearly cycle and the rest ...")
+    model = _fit(gp("Lin + SE*Per*Lin + SE", 0), dataset)
+    save(model, out / "airline.fathom")
+    console.wrote(out / "airline.fathom")
+    table = forecast.predict(model, forecast.future(model, horizon), (0.05, 0.5, 0.95))
+    with console.replacing(out / "forecast.csv") as path:
+        path.write_text(table.csv(), encoding="utf-8")
+    figure = plotting.components(model, dataset=dataset, horizon=horizon)
+    for kind in ("png", "svg"):
+        with console.replacing(out / f"airline-components.{kind}") as path:
+            plotting.save(figure, path)
+    first, last = table.rows[0], table.rows[-1]
+    print(f"Found: {to_text(console.rounded(model.kernel_))}")
