@@ -75,7 +75,7 @@ def fit(
     from fathom.modelfile import save
 
     if model not in SAVED:
-        raise ValueError(f"--model {model!r}: there is {', '.join(SAVED)}")
+        raise ValueError(f"--model {model!r}: there is no such model; choose from: {', '.join(SAVED)}")
     console.check_folder(out)
     dataset = resolve(data, target or None, time_column, drop)
     start = time.perf_counter()
@@ -223,7 +223,7 @@ def _show_comparison(rows: list[Any], dataset: Any, about: dict[str, Any], as_js
 
     averages = [row.averages() for row in rows]
     if as_json:
-        found = [{"model": row.model} | mean | {"failures": row.failures} for row, mean in zip(rows, averages)]
+        found = [r.averages() | {"model": r.model, "failures": r.failures} for r in rows]
         console.show_json({"data": dataset.source, "rows": dataset.n_rows} | about | {"models": found})
         return
     best = best_rows(averages)
@@ -232,7 +232,7 @@ def _show_comparison(rows: list[Any], dataset: Any, about: dict[str, Any], as_js
     if dataset.time is not None:
         notes.append("Folds are random rows: for a series this scores filling gaps, not forecasting.")
     console.show_table(
-        [{"model": row.model} | mean for row, mean in zip(rows, averages)],
+        [{"model": row.model} | mean for row, mean in zip(rows, averages, strict=True)],
         footnotes=[*notes, *filter(None, (row.footnote() for row in rows))],
         best=lambda column, row: best.get(column) == row,
     )
@@ -264,7 +264,9 @@ def datasets(as_json: Json = False) -> None:
 def bench(
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Left out: list them.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A smoke version, in seconds.")] = False,
-    out: Annotated[Path, typer.Option(help="Folder for NAME.json and, if there is a plot, NAME.png.")] = Path("results"),
+    out: Annotated[Path, typer.Option(help="Folder for NAME.json and, if there is a plot, NAME.png.")] = Path(
+        "results"
+    ),
     as_json: Json = False,
 ) -> None:
     """Run a benchmark: a table or figure of a paper, ours beside theirs."""
@@ -278,7 +280,7 @@ def bench(
     out.mkdir(parents=True, exist_ok=True)
     with console.progress(benchmark.name) as step:
         result, module = registry.run(benchmark, quick, lambda text: step(text, 0.0))
-    written = out / f"{benchmark.path.stem}.json"
+    written = out / f"{benchmark.name}.json"
     with console.replacing(written) as path:
         path.write_text(console.json_text(result) + "\n", encoding="utf-8")
     if hasattr(module, "plot"):
@@ -305,7 +307,9 @@ def demo(out: Annotated[Path, typer.Option(help="Folder for the files.")] = Path
     horizon = 24
     out.mkdir(parents=True, exist_ok=True)
     dataset = load("airline")
-    print(f"Fitting {dataset.n_rows} months of airline passengers with a trend, a growing yearly cycle and the rest ...")
+    print(
+        f"Fitting {dataset.n_rows} months of airline passengers with a trend, a growing yearly cycle and the rest ..."
+    )
     model = _fit(gp("Lin + SE*Per*Lin + SE", 0), dataset)
     save(model, out / "airline.fathom")
     console.wrote(out / "airline.fathom")
@@ -316,5 +320,26 @@ def demo(out: Annotated[Path, typer.Option(help="Folder for the files.")] = Path
     for kind in ("png", "svg"):
         with console.replacing(out / f"airline-components.{kind}") as path:
             plotting.save(figure, path)
-    first, last = table.rows[0], table.rows[-1]
-    print(f"Found: {to_text(console.rounded(model.kernel_))}")
+    _show_demo(out, to_text(console.rounded(model.kernel_)), table)
+
+
+def _show_demo(out: Path, kernel: str, table: Any) -> None:
+    peak = max(table.rows, key=lambda row: row[table.header.index("mean")])
+    values = dict(zip(table.header, peak, strict=True))
+    console.show_lines(
+        [
+            "",
+            f"The highest month to come is {values['date']}: about {values['mean']:.0f} thousand passengers,",
+            f"between {values['q0.05']:.0f} and {values['q0.95']:.0f} thousand with probability 90 %.",
+            "",
+        ]
+    )
+    console.show_facts(
+        [
+            (f"{out}/airline-components.png", "look at this first: the forecast, and the parts it is made of"),
+            (f"{out}/airline-components.svg", "the same, with its text kept as text"),
+            (f"{out}/forecast.csv", f"{len(table.rows)} months: mean, standard deviation, quantiles"),
+            (f"{out}/airline.fathom", f"the model; try: fathom predict {out}/airline.fathom --horizon 36"),
+            ("kernel", kernel),
+        ]
+    )

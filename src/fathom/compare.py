@@ -59,6 +59,7 @@ MODELS: dict[str, Callable[[str, int], Model]] = {
     "mean": lambda detail, seed: Mean(),
     "linear": lambda detail, seed: gp("Lin", seed),
 }
+SAVED = {"gp": gp}  # what `fathom fit` makes and a model file can hold, from (detail, seed, restarts)
 DETAILED: dict[str, Callable[[str], Any]] = {"gp": parse}  # the models that take a detail, and what must read it
 
 
@@ -160,8 +161,8 @@ def best_rows(averages: Sequence[dict[str, float | None]]) -> dict[str, int]:
     """For every score, which row has the best: the lowest, or for coverage the nearest to its level."""
     found = {}
     for name in SCORES:
-        values = [np.inf if row[name] is None else row[name] for row in averages]
-        distance = [abs(v - LEVEL) for v in values] if name == "coverage" else values  # type: ignore[operator]
-        if np.isfinite(np.min(distance)):
+        values = np.array([np.inf if row[name] is None else row[name] for row in averages], dtype=float)
+        distance = np.abs(values - LEVEL) if name == "coverage" else values
+        if np.isfinite(distance.min()):
             found[name] = int(np.argmin(distance))
     return found

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -86,6 +87,7 @@ def _usage(problem: Any) -> str:
     close = getattr(problem, "possibilities", None)
     if getattr(problem, "option_name", None) and close is not None:
         text = f"no such option {problem.option_name}" + (f" (did you mean {close[0]}?)" if close else "")
+    text = re.sub(r"\.? Did you mean (.+)$", r" (did you mean \1)", text)
     ctx = getattr(problem, "ctx", None)
     remedy = f"; see '{ctx.command_path} --help'" if ctx is not None else ""
     return _line(text[:1].lower() + text[1:] + remedy)
@@ -166,14 +168,13 @@ def show_facts(facts: Iterable[tuple[str, str]]) -> None:
     table = Table.grid(padding=(0, 2))
     for name, text in facts:
         table.add_row(_text(name, "dim"), _text(text))
-    _console().print(table)
+    _print(table)
 
 
 def show_lines(lines: Iterable[str], style: str = "") -> None:
     """Plain lines, each wrapped to the terminal."""
-    console = _console()
     for line in lines:
-        console.print(_text(line, style))
+        _print(_text(line, style))
 
 
 def show_table(
@@ -193,7 +194,7 @@ def show_table(
         table.add_column(_text(column), justify="right" if numeric else "left", overflow="fold")
     for i, row in enumerate(rows):
         table.add_row(*(_text(number_text(row.get(c)), "bold" if best(c, i) else "") for c in columns))
-    _console().print(table)
+    _print(table)
     show_lines(footnotes, "dim")
 
 
@@ -201,9 +202,22 @@ def number_text(value: Any) -> str:
     """A table entry: numbers to four significant digits, nothing for None."""
     if value is None:
         return ""
-    if isinstance(value, float) or hasattr(value, "dtype"):
-        return f"{float(value):.4g}"
-    return str(value)
+    if not isinstance(value, float) and not hasattr(value, "dtype"):
+        return str(value)
+    number = float(value)
+    return f"{number:.0f}" if 1e3 <= abs(number) < 1e7 else f"{number:#.4g}"
+
+
+def rounded(kernel: Any) -> Any:
+    """The kernel with its parameters rounded for reading."""
+    import numpy as np
+
+    def nice(value: Any, digits: int) -> Any:
+        return np.vectorize(lambda v: float(f"{v:.{digits}g}"))(value)
+
+    # A place on an axis of years needs more digits than a size: 1955.25 is not 1955.
+    new = {p.name: nice(getattr(kernel, p.name), 6 if p.unit == "location" else 4) for p in kernel.parameters}
+    return kernel.replace(children=tuple(rounded(child) for child in kernel.children), **new)
 
 
 def _text(text: str, style: str = "") -> Any:
@@ -212,13 +226,17 @@ def _text(text: str, style: str = "") -> Any:
     return Text(text, style=style)  # as it is: column names may hold brackets, which Rich would read as markup
 
 
-def _console() -> Any:
+def _print(*renderables: Any) -> None:
     from rich.console import Console
 
     console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = 1000  # no reader's window to fit: lines are not broken
-    return console
+    if console.is_terminal:
+        console.print(*renderables, sep="\n")
+        return
+    console.width = 1000  # no reader's window to fit: lines are not broken, nor padded
+    with console.capture() as captured:
+        console.print(*renderables, sep="\n")
+    print("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
 
 @contextmanager

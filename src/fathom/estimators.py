@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fathom.data import Columns, Scaler
@@ -14,7 +14,6 @@ from fathom.fit import Result
 from fathom.kernels.algebra import bind, rescale, with_names
 from fathom.kernels.base import Kernel
 from fathom.kernels.syntax import parse, to_text
-from fathom.kernels.vector import to_vector
 from fathom.learn import Settings, learn, posterior_of, remarks, with_noise
 from fathom.predictive import Predictive
 from fathom.starts import given
@@ -22,7 +21,7 @@ from fathom.starts import given
 LARGEST = 1e150  # beyond it squares overflow
 
 
-class GPRegressor(RegressorMixin, BaseEstimator):
+class GPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     """Exact Gaussian process regression with any kernel of the language.
 
     Parameters
@@ -125,14 +124,15 @@ class GPRegressor(RegressorMixin, BaseEstimator):
         names = self._names()
         self.kernel_ = user if names is None else with_names(user, names)
         self.log_evidence_ = float(posterior.log_evidence()) - len(posterior.X) * float(np.log(s.y_sd).sum())
-        self.notes_ = remarks(kernel, np.asarray(to_vector(kernel)), posterior) if self.optimise else []
+        self.notes_ = remarks(posterior, self.result_)
 
     # -- predicting --------------------------------------------------------------------------------------------
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """The predictive mean, and on request the standard deviation of a new observation."""
         if not return_std:
-            return self._shaped(self.scaler_.y_back(self.posterior_.mean(self._inputs(X))))
+            X_std = self._inputs(X)
+            return self._shaped(self.scaler_.y_back(self.posterior_.mean(X_std)))
         predictive = self.predict_dist(X)
         return predictive.mean(), predictive.std()
 
@@ -143,11 +143,12 @@ class GPRegressor(RegressorMixin, BaseEstimator):
 
     def components(self, X: Any) -> dict[str, Predictive]:
         """The posterior of every additive part of the kernel at X; with "constant", their means sum to `predict`."""
-        parts = decompose(self.posterior_, self._inputs(X))
+        X_std = self._inputs(X)
+        parts = decompose(self.posterior_, X_std)
         found = {}
         for i, name in enumerate(self.parts_):
             found[name] = self._predictive(parts.means[i], parts.var(i), part=True)
-        level = self.scaler_.y_back(self.posterior_.prior.mean(X))
+        level = self.scaler_.y_back(self.posterior_.prior.mean(X_std))
         found["constant"] = Predictive.gaussian(self._shaped(level), self._shaped(np.zeros_like(level)))
         return found
 
@@ -172,7 +173,8 @@ class GPRegressor(RegressorMixin, BaseEstimator):
 
     def sample(self, X: Any, n: int = 1, random_state: Any = None, observed: bool = False) -> np.ndarray:
         """Joint posterior draws of the (first) output at the rows of X, (n, N)."""
-        draws = self.posterior_.sample(np.random.default_rng(random_state), self._inputs(X), n, observed)
+        X_std = self._inputs(X)
+        draws = self.posterior_.sample(np.random.default_rng(random_state), X_std, n, observed)
         return draws * self.scaler_.y_sd[0] + self.scaler_.y_mean[0]
 
     def _inputs(self, X: Any) -> np.ndarray:
@@ -223,12 +225,7 @@ class GPRegressor(RegressorMixin, BaseEstimator):
 
 def short_text(kernel: Kernel) -> str:
     """The kernel without its parameter values: a name for reading."""
-    import re
-
-    text = to_text(kernel)
-    while re.search(r"\([^()]*=[^()]*\)", text):
-        text = re.sub(r"\([^()]*=[^()]*\)", "", text)
-    return text
+    return to_text(kernel, values=False)
 
 
 def _with_row(problem: ValueError, X: Any, y: Any) -> str:

@@ -20,7 +20,6 @@ from fathom.starts import space, starting_vectors
 
 Engine = Literal["numpy", "jax"]
 OnStep = Callable[[int, float], None]  # (restart, evidence so far)
-NOISE = WN(variance=0.1)
 SUBSET = 300  # rows that are enough to tell the optima of several inputs apart
 
 
@@ -40,7 +39,7 @@ class Settings:
 
 def with_noise(kernel: Kernel) -> Kernel:
     """The kernel, with white noise added unless it has some."""
-    return kernel if any(is_noise(term) for term in terms(kernel)) else kernel + NOISE
+    return kernel if any(is_noise(term) for term in terms(kernel)) else kernel + WN()
 
 
 def learn(
@@ -117,13 +116,16 @@ def posterior_of(kernel: Kernel, X: np.ndarray, Y: np.ndarray, mean: Mean) -> Po
     return condition(GP(kernel, np.zeros(Y.shape[1])), X, Y, profile=mean == "constant")
 
 
-def remarks(kernel: Kernel, vector: np.ndarray, posterior: Posterior) -> list[str]:
+def remarks(posterior: Posterior, result: Result | None) -> list[str]:
     """What a user should know about a fit: jitter, and parameters that ended at a limit."""
-    said = []
+    kernel, said = posterior.kernel, []
     if posterior.factor.jitter > 0:
         cause = linalg.diagnose(kernel.gram(posterior.X))
-        said.append(f"jitter of {float(posterior.factor.jitter):.1g} was needed to factorise the covariance: {cause}")
-    nodes, where = list(walk(kernel)), space(kernel, posterior.X)
+        relative = float(posterior.factor.jitter / np.mean(kernel.diag(posterior.X)))
+        said.append(f"jitter of {relative:.1g} of the variance was needed to factorise the covariance: {cause}")
+    if result is None:
+        return said
+    nodes, where, vector = list(walk(kernel)), space(kernel, posterior.X), result.vector
     for slot in slots(kernel):
         for entry in range(slot.start, slot.start + slot.size):
             low, high = where.bounds[entry]

@@ -76,12 +76,14 @@ def columns_of(X: np.ndarray, y: np.ndarray) -> list[Column]:
 
 
 def given(kernel: Kernel) -> tuple[bool, ...]:
-    """For every slot, whether its parameter was set: differs from its default."""
+    """For every slot, whether its parameter was set: named by the caller, or different from its default."""
     nodes = list(walk(kernel))
-    return tuple(
-        not np.all(np.asarray(getattr(nodes[s.node], s.parameter.name)) == np.asarray(s.parameter.default))
-        for s in slots(kernel)
-    )
+    return tuple(_is_given(nodes[slot.node], slot) for slot in slots(kernel))
+
+
+def _is_given(node: Kernel, slot: Slot) -> bool:
+    name, default = slot.parameter.name, np.asarray(slot.parameter.default)
+    return name in node.given or not np.all(np.asarray(getattr(node, name)) == default)
 
 
 def starting_vectors(

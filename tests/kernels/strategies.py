@@ -17,7 +17,9 @@ def leaves(draw, inputs=None):
     values = {}
     for p in leaf.parameters:
         number = location if p.unit == "location" else positive
-        values[p.name] = draw(st.lists(number, min_size=2, max_size=2)) if leaf is SM and p.size == "list" else draw(number)
+        values[p.name] = (
+            draw(st.lists(number, min_size=2, max_size=2)) if leaf is SM and p.size == "list" else draw(number)
+        )
     if leaf is ArcCos:
         values["order"] = draw(st.sampled_from([0, 1, 2]))
     return leaf(inputs=None if leaf.name in ("C", "WN") else chosen, **values)

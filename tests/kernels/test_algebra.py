@@ -1,12 +1,25 @@
 """Simplification rules, parameter counts, binding to columns: golden answers and messages."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
 
 from fathom.kernels import (
-    bind, canonical, from_vector, n_effective, n_free, parse, rescale, scale, simplify, sum_of_products, terms,
-    to_vector, with_names,
+    bind,
+    canonical,
+    from_vector,
+    n_effective,
+    n_free,
+    parse,
+    rescale,
+    scale,
+    simplify,
+    sum_of_products,
+    terms,
+    to_vector,
+    with_names,
 )  # fmt: skip
 from tests.conftest import GRIDS
 from tests.kernels.strategies import trees
@@ -23,15 +36,13 @@ from tests.kernels.strategies import trees
         ("C(variance=2.0)*Per", "Per(variance=2.0)"),
         ("C*C", "C"),
         ("C + C(variance=2.0) + WN + SE + WN", "SE + C(variance=3.0) + WN(variance=2.0)"),
-        ("Lin*(Per + SE)", "(SE + Per)*Lin"),
+        ("Lin*(Per + SE)", "Lin*(SE + Per)"),
         ("(SE + C)*(Lin + C)", "(SE + C)*(Lin + C)"),
         ("Per(variance=2.0)*SE(variance=3.0)", "SE(variance=6.0)*Per"),
     ],
 )  # fmt: skip
 def test_canonical(text, answer):
-    assert str(canonical(parse(text))).replace("(SE + Per)*Lin", "Lin*(SE + Per)") == answer.replace(
-        "(SE + Per)*Lin", "Lin*(SE + Per)"
-    )
+    assert str(canonical(parse(text))) == answer
 
 
 @pytest.mark.parametrize(
@@ -115,9 +126,8 @@ def test_names_and_numbers():
     ],
 )
 def test_what_binding_says(text, message):
-    with pytest.raises(ValueError) as problem:
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         bind(parse(text), ["age", "dose"])
-    assert str(problem.value) == message
 
 
 @pytest.mark.parametrize(
@@ -129,15 +139,16 @@ def test_what_binding_says(text, message):
     ],
 )
 def test_what_evaluation_says(text, message):
-    with pytest.raises(ValueError) as problem:
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         parse(text).gram(np.zeros((3, 2)))
-    assert str(problem.value) == message
 
 
 def test_what_shapes_say():
     with pytest.raises(ValueError, match=r"X has 1 columns and Z has 2: they must agree"):
         parse("SE").cross(np.zeros((3, 1)), np.zeros((3, 2)))
-    with pytest.raises(ValueError, match=r"inputs must be a matrix of rows \(N, D\), not an array of shape \(1, 2, 3\)"):
+    with pytest.raises(
+        ValueError, match=r"inputs must be a matrix of rows \(N, D\), not an array of shape \(1, 2, 3\)"
+    ):
         parse("SE").gram(np.zeros((1, 2, 3)))
     with pytest.raises(ValueError, match=r"SM needs as many weights as lengthscales and frequencies, not 2, 1, 1"):
         parse("SM(weight=[1.0, 2.0])").gram(np.zeros((3, 1)))

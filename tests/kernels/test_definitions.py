@@ -8,7 +8,7 @@ from scipy.integrate import dblquad
 from scipy.special import i0
 from scipy.stats import multivariate_normal
 
-from fathom.kernels import SE, SM, ArcCos, ChangePoint, ChangeWindow, Cos, Lin, MacKay, Per, WN, parse
+from fathom.kernels import SE, SM, WN, ArcCos, ChangePoint, ChangeWindow, Cos, Lin, MacKay, Per, parse
 
 FORMULAS = {
     "C(variance=2.0)": lambda x, z: 2.0,

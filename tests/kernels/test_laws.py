@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from fathom.kernels import LEAVES, SE, ArcCos, Kernel, WN, bind, parse
+from fathom.kernels import LEAVES, SE, WN, ArcCos, Kernel, bind, parse
 from fathom.kernels.laws import check_laws
 from tests.conftest import GRIDS, PLANE
 from tests.kernels.strategies import trees

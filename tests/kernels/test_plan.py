@@ -40,7 +40,8 @@ def test_equals_jax(text, grid):
 
 
 @pytest.mark.parametrize(
-    "text", ["SE", "RQ", "Matern12", "Matern32", "SE[0]*Per[1]*Lin[2] + RQ[0, 1] + Matern52[2]*SE", "ArcCos[0, 2]*SE + WN*Lin"]
+    "text",
+    ["SE", "RQ", "Matern12", "Matern32", "SE[0]*Per[1]*Lin[2] + RQ[0, 1] + Matern52[2]*SE", "ArcCos[0, 2]*SE + WN*Lin"],
 )
 def test_equals_jax_over_three_inputs(text, plane):
     check_against_jax(bind(parse(text), 3), plane)

@@ -19,7 +19,10 @@ def test_round_trip(kernel):
         ("SE × Per", SE() * Per()),
         ("SE[age](lengthscale=2)", SE(inputs="age", lengthscale=2.0)),
         ("SE[0, 1](lengthscale=[1e-3, 2.5E2])", SE(inputs=(0, 1), lengthscale=[0.001, 250.0])),
-        ("CP[t](SE, Lin(location=-3), location=1950)", ChangePoint(SE(), Lin(location=-3.0), inputs="t", location=1950)),
+        (
+            "CP[t](SE, Lin(location=-3), location=1950)",
+            ChangePoint(SE(), Lin(location=-3.0), inputs="t", location=1950),
+        ),
         ("ChangePoint(SE, Lin)", ChangePoint(SE(), Lin())),
         ("SE*(Per+Lin)", SE() * (Per() + Lin())),
         ("ArcCos(order=2)", ArcCos(order=2)),
@@ -56,7 +59,9 @@ def test_what_a_wrong_text_gets(text, message):
 
 
 def test_an_unknown_name_lists_the_known():
-    with pytest.raises(KernelSyntaxError, match=r"expected a kernel \(After, ArcCos, .*, WN\) at position 6, found 'RBF'"):
+    with pytest.raises(
+        KernelSyntaxError, match=r"expected a kernel \(After, ArcCos, .*, WN\) at position 6, found 'RBF'"
+    ):
         parse("SE + RBF")
 
 

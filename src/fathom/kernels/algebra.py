@@ -130,9 +130,19 @@ def canonical(kernel: Kernel) -> Kernel:
     Rules, applied at every level: SE×SE over the same inputs is an SE; WN×stationary is WN; C×k is k with another
     scale; sums of C and of WN merge. The scale of a product stands in its first factor. Values do not change.
     """
+    return _forget(_canonical(kernel))
+
+
+def _forget(kernel: Kernel) -> Kernel:
+    """The kernel without the memory of which parameters a caller named: the canonical form is nobody's."""
+    fields = {**kernel.__dict__, "given": frozenset(), "children": tuple(_forget(c) for c in kernel.children)}
+    return type(kernel)._raw(**fields)
+
+
+def _canonical(kernel: Kernel) -> Kernel:
     if not kernel.children:
         return kernel
-    kernel = kernel.replace(children=tuple(canonical(child) for child in kernel.children))
+    kernel = kernel.replace(children=tuple(_canonical(child) for child in kernel.children))
     if isinstance(kernel, Sum):
         terms = _merge(_merge(list(Sum(kernel.children).children), C, _add), WN, _add)
         return join(Sum, sorted(terms, key=sort_key))

@@ -50,6 +50,7 @@ class Kernel:
     stationary: ClassVar[bool] = False
     one_input: ClassVar[bool] = False  # reads exactly one column
     chooses_inputs: ClassVar[bool] = True
+    given: frozenset[str] = frozenset()  # parameters the caller named; a fit starts from them, equality ignores it
     __slots__ = ("__dict__", "__weakref__")
 
     inputs: tuple[int | str, ...] | None
@@ -245,4 +246,4 @@ class Leaf(Kernel):
             self._set(**{p.name: checked(self.name, p, values.get(p.name, p.default))})
         for field in self.static:
             self._set(**{field: values.get(field, getattr(type(self), "default_" + field))})
-        self._set(inputs=None if inputs is None else tuple(inputs), children=())
+        self._set(inputs=None if inputs is None else tuple(inputs), children=(), given=frozenset(values))

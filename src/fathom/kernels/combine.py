@@ -69,7 +69,7 @@ class Switch(Kernel):
             inputs = (inputs,)
         for p in self.parameters:
             self._set(**{p.name: checked(self.name, p, values.get(p.name, p.default))})
-        self._set(inputs=None if inputs is None else tuple(inputs), children=(first, second))
+        self._set(inputs=None if inputs is None else tuple(inputs), children=(first, second), given=frozenset(values))
 
     sides: ClassVar[tuple[type[RankOne], type[RankOne]]]
 

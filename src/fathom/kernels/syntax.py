@@ -4,8 +4,8 @@
     product = factor { "*" factor }
     factor  = ( "(" kernel ")" | NAME ) [ "[" inputs "]" ] [ "(" arguments ")" ]
 
-Arguments are kernels (of CP and CW) and `parameter=value`; inputs are column numbers or names. A parameter at its
-default value is not printed.
+Arguments are kernels (of CP and CW) and `parameter=value`; inputs are column numbers or names. A parameter that
+nobody set is not printed.
 """
 
 from __future__ import annotations
@@ -35,19 +35,18 @@ class KernelSyntaxError(ValueError):
 # -- printing ----------------------------------------------------------------------------------------------------
 
 
-def to_text(kernel: Kernel) -> str:
-    """The kernel in its own language."""
+def to_text(kernel: Kernel, values: bool = True) -> str:
+    """The kernel in its own language; without `values`, its structure only."""
     if isinstance(kernel, Sum):
-        return " + ".join(to_text(term) for term in kernel.children)
+        return " + ".join(to_text(term, values) for term in kernel.children)
     if isinstance(kernel, Product):
-        return "*".join(
-            f"({to_text(factor)})" if isinstance(factor, Sum) else to_text(factor) for factor in kernel.children
-        )
-    arguments = [to_text(child) for child in kernel.children]
+        factors = [(factor, to_text(factor, values)) for factor in kernel.children]
+        return "*".join(f"({text})" if isinstance(factor, Sum) else text for factor, text in factors)
+    arguments = [to_text(child, values) for child in kernel.children]
     arguments += [f"{field}={getattr(kernel, field)}" for field in kernel.static if not _is_default(kernel, field)]
-    for p in kernel.parameters:
+    for p in kernel.parameters if values else ():
         value = getattr(kernel, p.name)
-        if not np.array_equal(_array(value), np.asarray(p.default)):
+        if p.name in kernel.given or not np.array_equal(_array(value), np.asarray(p.default)):
             arguments.append(f"{p.name}={_number_text(value)}")
     chosen = "" if kernel.inputs is None else f"[{', '.join(_input_text(i) for i in kernel.inputs)}]"
     return kernel.name + chosen + (f"({', '.join(arguments)})" if arguments else "")

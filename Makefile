@@ -1,0 +1,43 @@
+# On a fresh clone with only Python (3.11 or newer), pip and make:
+#   make demo   fits the airline series and draws its components into demo/
+#   make test   lint, types and the whole test suite
+PYTHON ?= python3
+BIN := .venv/bin
+# one BLAS thread for each test process: more only get in each other's way
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
+
+.PHONY: setup demo test lint format bench clean
+
+setup: .venv/dev
+
+.venv/ready: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit("Fathom needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e .
+	@touch $@
+
+.venv/dev: .venv/ready
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
+	@touch $@
+
+demo: .venv/ready
+	$(BIN)/fathom demo --out demo
+
+lint: .venv/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: lint
+	$(ONE_THREAD) $(BIN)/python -m pytest -n auto $(ARGS)
+
+format: .venv/dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+# make bench NAME=speed ARGS=--quick
+bench: .venv/ready
+	$(BIN)/fathom bench $(NAME) $(ARGS)
+
+clean:
+	rm -rf .venv build demo results .mypy_cache .ruff_cache .hypothesis
