@@ -46,8 +46,24 @@ STYLE: Any = {
 }
 SYSTEM_FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
 
-WIDTH, TOP, PANEL = 8.0, 2.9, 1.1  # inches
-HEADER, GAP, FOOTER, RIGHT = 0.98, 0.5, 0.72, 0.55
+WIDTH, RIGHT, FOOTER = 8.0, 0.55, 0.72  # inches
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Heights in inches, from the top."""
+
+    header: float
+    first: float
+    others: float
+    gap: float
+
+    def figure(self, n_parts: int) -> float:
+        return self.header + self.first + n_parts * (self.gap + self.others) + FOOTER
+
+
+SERIES = _Layout(header=1.02, first=2.9, others=1.1, gap=0.5)
+EFFECTS = _Layout(header=1.15, first=1.5, others=1.5, gap=0.9)
 FINEST = 500  # places at which a curve is drawn
 
 
@@ -149,7 +165,7 @@ def _series(view: _View, horizon: int) -> Figure:
     end = _end(axis, x, horizon)
     places = _places(x, end)
     parts = _parts(view, places)
-    figure, panels = _stack(len(parts))
+    figure, panels = _stack(len(parts), SERIES)
     _draw_whole(panels[0], view, places)
     for panel, (part, predictive, colour) in zip(panels[1:], parts, strict=True):
         _draw_part(panel, view, part, axis, places, predictive, colour)
@@ -162,7 +178,7 @@ def _series(view: _View, horizon: int) -> Figure:
     set_time_ticks(panels[-1].xaxis, axis.rule, axis.low, end)
     panels[-1].set_xlabel(view.label(axis.name))
     _head(figure, panels[0], view, axis, end)
-    _place(figure, panels)
+    _place(figure, panels, SERIES)
     return figure
 
 
@@ -196,7 +212,7 @@ def _draw_whole(panel: Axes, view: _View, places: np.ndarray) -> None:
     panel.plot(view.X[:, 0], view.y, ".", color=DATA, ms=_dot(len(view.y)), mew=0, zorder=3, clip_on=False)
     panel.set_ylabel(view.label(view.target))
     panel.margins(y=0.06)
-    _end_labels(panel, places[-1], predictive, ACCENT, TOP, "mean")
+    _end_labels(panel, places[-1], predictive, ACCENT, SERIES.first, "mean")
 
 
 def _draw_part(
@@ -220,7 +236,7 @@ def _draw_part(
         words += f" with a standard deviation of {_number(np.sqrt(kernel.variance), 3)} {view.unit}".rstrip()
     _caption(panel, words, name, SOFT if noise else colour)
     panel.set_ylabel(view.unit or view.target)
-    _end_labels(panel, places[-1], predictive, SOFT if noise else colour, PANEL)
+    _end_labels(panel, places[-1], predictive, SOFT if noise else colour, SERIES.others, None if noise else "")
 
 
 def _head(figure: Figure, panel: Axes, view: _View, axis: Axis, end: float) -> None:
@@ -236,16 +252,11 @@ def _head(figure: Figure, panel: Axes, view: _View, axis: Axis, end: float) -> N
         + ".",
     )
     if end > axis.high:
-        where: dict[str, Any] = {
-            "xycoords": ("data", "axes fraction"),
-            "textcoords": "offset points",
-            "va": "top",
-            "fontsize": 8,
-        }
+        where: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "fontsize": 8}
         panel.annotate(
-            f"last observation\n{axis.place(axis.high)}", (axis.high, 1), (-5, -3), ha="right", color=SOFT, **where
+            f"last observation {axis.place(axis.high)}", (axis.high, 1), (-4, 4), ha="right", color=SOFT, **where
         )
-        panel.annotate("forecast", (axis.high, 1), (5, -3), ha="left", color=ACCENT, **where)
+        panel.annotate("forecast", (axis.high, 1), (4, 4), ha="left", color=ACCENT, **where)
 
 
 # -- several inputs ----------------------------------------------------------------------------------------------
@@ -260,7 +271,7 @@ def _effects(view: _View) -> Figure:
             "components: no part of the kernel depends on one input alone; "
             'a sum such as "SE[0] + SE[1]" has parts that can be drawn'
         )
-    figure, panels = _stack(len(single) - 1, first=1.5, others=1.5, gap=0.95)
+    figure, panels = _stack(len(single) - 1, EFFECTS)
     for panel, name, colour in zip(panels, single, PARTS * len(single), strict=False):
         _draw_effect(panel, view, (name, kernels[name]), chosen[name][0], colour)
         _tidy(panel, bottom=True)
@@ -268,7 +279,7 @@ def _effects(view: _View) -> Figure:
     note = f"Not drawn, for they join several inputs: {', '.join(skipped)}." if skipped else ""
     about = "Each line is the effect of one input, with bands of 50 % and 90 %; ticks on the axis are rows of the data."
     _heading(figure, f"What moves {view.target}", f"{about}\n{note}")
-    _place(figure, panels, others=1.5, first=1.5, gap=0.95)
+    _place(figure, panels, EFFECTS)
     return figure
 
 
@@ -302,13 +313,13 @@ def _curve(panel: Axes, x: np.ndarray, predictive: Predictive, colour: str, line
         panel.plot(x, predictive.mean(), color=colour, lw=1.3)
 
 
-def _end_labels(panel: Axes, end: float, predictive: Predictive, colour: str, height: float, line: str = "") -> None:
-    """Names beside the ends of the bands, and of the line if it has one, as far as there is room for them."""
+def _end_labels(panel: Axes, end: float, predictive: Predictive, colour: str, height: float, line: str | None) -> None:
+    """Names beside the ends of the bands and of the line, if there is one, as far as there is room for them."""
     low, high = panel.get_ylim()
     least = 11 / (72 * height) * (high - low)  # apart: one line of text
-    taken: list[float] = []
-    ends = [(line, float(predictive.mean()[-1]))] if line else []
+    ends = [(line, float(predictive.mean()[-1]))] if line is not None else []
     ends += [(f"{100 * level:.0f} %", float(predictive.interval(level)[1][-1])) for level, _ in BANDS]
+    taken: list[float] = []
     for text, value in ends:
         if low <= value <= high and all(abs(value - other) >= least for other in taken):
             where: dict[str, Any] = {"textcoords": "offset points", "va": "center", "annotation_clip": False}
@@ -322,10 +333,10 @@ def _dot(n: int) -> float:
 
 def _caption(panel: Axes, words: str, kernel: str, colour: str) -> None:
     where: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points"}
-    panel.annotate(textwrap.fill(words, 88), (0, 1), (0, 7), ha="left", color=colour, weight="bold", **where)
-    crowded = 0.073 * len(words) + 0.06 * len(kernel) > 6.4  # inches: the kernel moves down into the panel
-    place: dict[str, Any] = {"xytext": (-3, -9), "va": "top"} if crowded else {"xytext": (0, 7)}
-    panel.annotate(kernel, (1, 1), ha="right", color=SOFT, fontsize=7, family="monospace", **place, **where)
+    crowded = 0.073 * len(words) + 0.06 * len(kernel) > 6.4  # inches on one line
+    lines = textwrap.fill(words, 60) if crowded else words
+    panel.annotate(lines, (0, 1), (0, 7), ha="left", color=colour, weight="bold", **where)
+    panel.annotate(kernel, (1, 1), (0, 7), ha="right", color=SOFT, fontsize=7, family="monospace", **where)
 
 
 def _heading(figure: Figure, words: str, below: str) -> None:
@@ -357,22 +368,22 @@ def _number(value: float, digits: int = 6) -> str:
     return text.replace("-", "\N{MINUS SIGN}")
 
 
-def _stack(n_parts: int, first: float = TOP, others: float = PANEL, gap: float = GAP) -> tuple[Figure, list[Axes]]:
-    """A figure with one panel over `n_parts` smaller ones."""
-    figure = Figure(figsize=(WIDTH, HEADER + first + n_parts * (gap + others) + FOOTER))
-    panels = [figure.add_axes((0.1, 0.1, 0.8, 0.1), label="whole")]
-    panels += [figure.add_axes((0.1, 0.1, 0.8, 0.1), label=f"part {i + 1}") for i in range(n_parts)]
-    return figure, panels
+def _stack(n_parts: int, layout: _Layout) -> tuple[Figure, list[Axes]]:
+    """A figure with one panel over `n_parts` others, still to be placed."""
+    figure = Figure(figsize=(WIDTH, layout.figure(n_parts)))
+    labels = ["whole", *(f"part {i + 1}" for i in range(n_parts))]
+    return figure, [figure.add_axes((0.1, 0.1, 0.8, 0.1), label=label) for label in labels]
 
 
-def _place(figure: Figure, panels: Sequence[Axes], first: float = TOP, others: float = PANEL, gap: float = GAP) -> None:
-    """Panels in inches, flush with each other; the left margin fits the longest number."""
+def _place(figure: Figure, panels: Sequence[Axes], layout: _Layout) -> None:
+    """Panels flush with each other; the left margin fits the longest number."""
     height = figure.get_figheight()
     longest = max(len(_number(tick)) for panel in panels for tick in panel.get_yticks())
     left = 0.4 + 0.075 * max(longest, 3)
-    top = height - HEADER
+    width = WIDTH - left - RIGHT
+    top = height - layout.header
     for panel in panels:
-        size = first if panel is panels[0] else others
-        panel.set_position((left / WIDTH, (top - size) / height, (WIDTH - left - RIGHT) / WIDTH, size / height))
-        panel.yaxis.set_label_coords(-(left - 0.22) / (WIDTH - left - RIGHT), 0.5)
-        top -= size + gap
+        size = layout.first if panel is panels[0] else layout.others
+        panel.set_position((left / WIDTH, (top - size) / height, width / WIDTH, size / height))
+        panel.yaxis.set_label_coords(-(left - 0.22) / width, 0.5)
+        top -= size + layout.gap
