@@ -24,6 +24,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from fathom.compare import named
 from fathom.data import Columns, Dataset
 from fathom.kernels.base import Kernel
 from fathom.kernels.leaves import is_noise
@@ -38,13 +39,15 @@ BANDS = ((0.9, 0.16), (0.5, 0.24))  # level, opacity: the inner band lies on the
 STYLE: Any = {
     "font.size": 9.0,
     "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],  # ships with Matplotlib: text measures the same everywhere
+    "font.monospace": ["DejaVu Sans Mono"],
     "text.color": INK,
     "axes.edgecolor": SOFT,
     "axes.labelcolor": SOFT,
     "svg.fonttype": "none",
     "svg.hashsalt": "fathom",
 }
-SYSTEM_FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
+SYSTEM_FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'DejaVu Sans'"
 
 WIDTH, RIGHT, FOOTER = 8.0, 0.55, 0.72  # inches
 
@@ -109,12 +112,7 @@ class _View:
         return Axis(name, self.columns.units.get(name, ""), rule, float(self.X[:, i].min()), float(self.X[:, i].max()))
 
     def inputs(self, X: np.ndarray) -> Any:
-        names = getattr(self.model, "feature_names_in_", None)
-        if names is None:
-            return X
-        import pandas as pd
-
-        return pd.DataFrame(X, columns=list(names))
+        return named(X, getattr(self.model, "feature_names_in_", None))
 
 
 def _plain_columns(model: Any, width: int) -> Columns:

@@ -1,0 +1,232 @@
+"""What goes wrong, and the one line that says so; nothing half-written is ever left behind."""
+
+import errno
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from fathom import console
+from fathom.cli import app
+from fathom.estimators import GPRegressor
+
+
+@pytest.fixture(autouse=True)
+def somewhere(tmp_path, monkeypatch):
+    """An empty folder with a small file of data and a model fitted to it."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("FATHOM_DATA", raising=False)
+    monkeypatch.delenv("FATHOM_BENCHMARKS", raising=False)
+    (tmp_path / "d.csv").write_text("time,y\n" + "".join(f"{i},{(i * i) % 7}\n" for i in range(12)))
+    (tmp_path / "plain.csv").write_text("a,b\n" + "".join(f"{(i * 5) % 7},{i}\n" for i in range(12)))
+    return tmp_path
+
+
+def invoke(*arguments: str):
+    return CliRunner().invoke(app, list(arguments))
+
+
+@pytest.fixture
+def model():
+    assert invoke("fit", "d.csv", "--restarts", "1", "--out", "m.fathom").exit_code == 0
+    return "m.fathom"
+
+
+def fails(message: str, *arguments: str) -> None:
+    """Status 2, one line on standard error that says what the pattern says, nothing on standard output."""
+    result = invoke(*arguments)
+    assert (result.exit_code, result.stdout) == (2, ""), result.output
+    assert result.stderr.count("\n") == 1
+    assert re.match(f"error: {message}", result.stderr), result.stderr
+
+
+def files() -> set[str]:
+    return set(os.listdir("."))
+
+
+@pytest.mark.parametrize(
+    ("message", "command"),
+    [
+        ("missing argument 'DATA'; see 'root fit --help'", "fit"),
+        (r"no such option --kernal \(did you mean --kernel\?\); see", "fit d.csv --kernal SE"),
+        ("no such option --nonsense; see", "fit d.csv --nonsense"),
+        (r"no such command 'fti' \(did you mean 'fit'\?\); see", "fti"),
+        (r"got unexpected extra argument", "fit d.csv more"),
+        ("invalid value for '--restarts'", "fit d.csv --restarts few"),
+        ("--target 'z': no such column in d.csv.*columns: time, y", "fit d.csv --target z"),
+        ("--time 'when': no such column", "fit d.csv --time when"),
+        ("no file 'nosuch.csv'", "fit nosuch.csv"),
+        (r"no file or data set is called 'airlin' \(did you mean 'airline'\?\)", "fit airlin"),
+        ("cannot read kernel 'SE\\*': expected a kernel at position 4", "fit d.csv --kernel SE*"),
+        (r"SE\[z\]: there is no input 'z'; there are time", "fit d.csv --kernel SE[z]"),
+        ("--model 'dspp': there is no such model; choose from: gp", "fit d.csv --model dspp"),
+        ("cannot write no/m.fathom: there is no folder no; make it", "fit d.csv --out no/m.fathom"),
+        ("cannot write .: it is a folder", "fit d.csv --out ."),
+        ("there is no model file nosuch", "predict nosuch --horizon 2"),
+        ("d.csv is not a Fathom model", "predict d.csv --horizon 2"),
+        ("there is no model 'dspp'; there are gp, mean, linear", "compare d.csv --models mean,dspp"),
+        ("model 'mean:SE': mean takes nothing after it", "compare d.csv --models mean:SE"),
+        ("cannot read kernel 'XX'", "compare d.csv --models gp:XX"),
+        ("--models is empty", "compare d.csv --models ,"),
+        ("--folds 1: choose between 2 and", "compare d.csv --folds 1"),
+        (r"no model could be scored: gp:SE\[z\] failed on 2 of 2", "compare d.csv --models gp:SE[z] --folds 2"),
+    ],
+)
+def test_a_failure_is_one_line(message, command):
+    before = files()
+    fails(message, *command.split())
+    assert files() == before
+
+
+@pytest.mark.parametrize(
+    ("message", "options"),
+    [
+        ("say where to predict", ""),
+        ("say where to predict", "d.csv --horizon 2"),
+        ("--horizon 0: give the number of steps", "--horizon 0"),
+        ("--quantiles 1.5: a level must lie between 0 and 1", "--horizon 2 --quantiles 0.5,1.5"),
+        ("--quantiles 'half': write numbers", "--horizon 2 --quantiles half"),
+        ("no column 'time' in plain.csv", "plain.csv"),
+        ("no column 'time' in data set 'airline'", "airline"),
+        ("cannot write no/f.csv: there is no folder no", "--horizon 2 --out no/f.csv"),
+    ],
+)
+def test_a_prediction_that_cannot_be_made(model, message, options):
+    fails(message, "predict", model, *options.split())
+
+
+def test_a_horizon_needs_a_time_and_nothing_else(somewhere):
+    invoke("fit", "plain.csv", "--restarts", "1")
+    fails("--horizon: the model has no time column to continue", "predict", "model.fathom", "--horizon", "2")
+    (somewhere / "two.csv").write_text("year,a,y\n" + "".join(f"{1990 + i},{(i * 5) % 7},{i % 4}\n" for i in range(12)))
+    invoke("fit", "two.csv", "--restarts", "1", "--target", "y")
+    fails("--horizon cannot know the future of a", "predict", "model.fathom", "--horizon", "2")
+
+
+def test_a_model_without_names_cannot_read_a_file():
+    import fathom
+
+    fathom.save(GPRegressor(optimise=False).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 0.5]), "bare.fathom")
+    fails("the model was fitted to inputs without names", "predict", "bare.fathom", "d.csv")
+
+
+def test_unknown_and_unusable_benchmarks(somewhere, monkeypatch):
+    folder = somewhere / "registry"
+    folder.mkdir()
+    monkeypatch.setenv("FATHOM_BENCHMARKS", str(folder))
+    fails("there is no benchmark 'speed'; .*registry holds none", "bench", "speed")
+    (folder / "speedy.py").write_text('"""No function."""\n')
+    fails(r"there is no benchmark 'speed' \(did you mean 'speedy'\?\); there are: speedy", "bench", "speed")
+    fails(r".*speedy.py has no function run\(quick, say\): add one", "bench", "speedy")
+    monkeypatch.setenv("FATHOM_BENCHMARKS", "nowhere")
+    fails("FATHOM_BENCHMARKS is nowhere, which is no folder", "bench")
+
+
+def test_no_registry_at_all(somewhere, monkeypatch):
+    from fathom import bench
+
+    monkeypatch.setattr(bench, "__file__", str(somewhere / "a" / "b" / "bench.py"))
+    fails("there is no folder of benchmarks: run this in a clone", "bench")
+
+
+# -- writing -----------------------------------------------------------------------------------------------------
+
+
+def full(*_, **__):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_full_disk_leaves_the_old_forecast(model, monkeypatch):
+    with open("f.csv", "w") as stream:
+        stream.write("old")
+    before = files()
+    monkeypatch.setattr(console.os, "replace", full)
+    fails("cannot write f.csv: No space left on device; nothing was changed", *_forecast(model))
+    assert files() == before
+    assert open("f.csv").read() == "old"
+
+
+def _forecast(model: str) -> tuple[str, ...]:
+    return ("predict", model, "--horizon", "2", "--out", "f.csv")
+
+
+def test_a_full_disk_leaves_the_old_model(model, monkeypatch):
+    from fathom import modelfile
+
+    before, old = files(), open(model, "rb").read()
+    monkeypatch.setattr(modelfile.os, "replace", full)
+    fails("cannot write m.fathom: No space left", "fit", "d.csv", "--restarts", "1", "--out", model)
+    assert files() == before
+    assert open(model, "rb").read() == old
+
+
+def test_a_write_that_breaks_off_leaves_nothing(model, monkeypatch):
+    before = files()
+    monkeypatch.setattr("fathom.forecast.Forecast.csv", full)
+    fails("cannot write f.csv: No space left on device", *_forecast(model))
+    assert files() == before
+
+
+# -- stopping ----------------------------------------------------------------------------------------------------
+
+
+def stop(*_, **__):
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("command", ["fit d.csv", "compare d.csv --folds 2"])
+def test_an_interrupt_is_130_and_leaves_nothing(command, monkeypatch):
+    before = files()
+    monkeypatch.setattr(GPRegressor, "fit", stop)
+    result = invoke(*command.split())
+    assert (result.exit_code, result.stdout) == (130, "")
+    assert result.stderr == "interrupted: nothing was written, nothing is half-written\n"
+    assert files() == before
+
+
+def test_an_interrupt_names_what_is_complete(monkeypatch):
+    from fathom import plotting
+
+    monkeypatch.setattr(plotting, "components", stop)
+    result = invoke("demo", "--out", "shown")
+    assert result.exit_code == 130
+    assert re.search("written so far, and complete: shown.airline.fathom, shown.forecast.csv$", result.stderr.strip())
+    assert set(os.listdir("shown")) == {"airline.fathom", "forecast.csv"}
+
+
+def test_a_bug_keeps_its_traceback(monkeypatch):
+    def wrong(*_, **__):
+        return [] + 1
+
+    monkeypatch.setattr(GPRegressor, "fit", wrong)
+    result = invoke("fit", "d.csv")
+    assert result.exit_code == 1
+    assert isinstance(result.exception, TypeError)
+
+
+def test_only_our_own_value_errors_are_expected():
+    import numpy as np
+
+    def told_by(action):
+        try:
+            action()
+        except Exception as problem:
+            return console.reason(problem)
+
+    assert told_by(lambda: np.zeros(2) + np.zeros(3)) is None
+    assert told_by(lambda: GPRegressor(mean="x").fit([[0.0], [1.0]], [0, 1])) == (
+        "mean must be 'constant' or 'zero', not 'x'"
+    )
+    assert told_by(lambda: open("nosuch")) == "nosuch: No such file or directory"
+    assert console.reason(MemoryError("too much")) == "not enough memory (too much): use fewer rows"
+
+
+@pytest.mark.parametrize(("command", "status"), [("datasets", 0), ("fit nosuch", 2), ("--nonsense", 2)])
+def test_exit_statuses_of_the_process(command, status):
+    done = subprocess.run([sys.executable, "-m", "fathom", *command.split()], capture_output=True, text=True)
+    assert done.returncode == status
+    assert (done.stderr == "") == (status == 0)
+    assert "Traceback" not in done.stderr
