@@ -22,7 +22,7 @@ ROOMS = [
     {"datasets", "evidence", "exact", "starts"},
     {"learn"},
     {"estimators"},
-    {"modelfile", "plotting", "partnames", "timeticks", "compare", "forecast"},
+    {"modelfile", "plotting", "drawing", "partnames", "timeticks", "compare", "forecast"},
     {"bench", "console"},
     {"cli", "__main__"},
 ]

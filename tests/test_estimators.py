@@ -204,6 +204,13 @@ def test_what_bad_settings_get(settings, error, message):
         fathom.GPRegressor(**settings).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])
 
 
+def test_too_many_rows_are_refused_before_memory_runs_out():
+    with pytest.raises(
+        ValueError, match="40000 rows need a matrix of 13 GB: an exact GP takes up to 15000; fit a random"
+    ):
+        fathom.GPRegressor().fit(np.zeros((40_000, 1)), np.zeros(40_000))
+
+
 def test_jitter_is_said_with_its_cause():
     model = fathom.GPRegressor("SE", optimise=False).fit([[0.0], [0.0], [1.0]], [0.0, 0.0, 1.0])
     assert model.notes_ == [

@@ -16,6 +16,7 @@ import fathom
 from fathom import console
 
 app = typer.Typer(
+    name="fathom",
     cls=console.Commands,
     add_completion=False,
     pretty_exceptions_enable=False,

@@ -19,6 +19,7 @@ from fathom.predictive import Predictive
 from fathom.starts import given
 
 LARGEST = 1e150  # beyond it squares overflow
+MOST_ROWS = 15_000  # an N×N matrix of 1.8 GB, of which a fit holds four
 
 
 class GPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
@@ -98,6 +99,11 @@ class GPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         y = np.asarray(y, dtype=float)
         if max(np.abs(X).max(), np.abs(y).max()) > LARGEST:
             raise ValueError(f"values beyond {LARGEST:.0e} cannot be squared: rescale the data")
+        if len(X) > MOST_ROWS:
+            raise ValueError(
+                f"{len(X)} rows need a matrix of {8e-9 * len(X) ** 2:.0f} GB: "
+                f"an exact GP takes up to {MOST_ROWS}; fit a random subset"
+            )
         return X, y
 
     def _standard_kernel(self, n_inputs: int) -> tuple[Kernel, tuple[bool, ...]]:

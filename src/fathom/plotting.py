@@ -4,16 +4,14 @@
     >>> fathom.plotting.save(figure, "parts.svg")
 
 Colour carries meaning: grey is data, one accent is the model, each part has its own from the Okabe-Ito set, which
-colour-blind readers can tell apart; opacity is probability. The words are in `partnames.py`, the time ticks in
-`timeticks.py`.
+colour-blind readers can tell apart; opacity is probability. The look is in `drawing.py`, the words are in
+`partnames.py`, the time ticks in `timeticks.py`.
 """
 
 from __future__ import annotations
 
 import io
 import re
-import textwrap
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,52 +20,21 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from fathom import drawing
 from fathom.compare import named
 from fathom.data import Columns, Dataset
 from fathom.kernels.base import Kernel
 from fathom.kernels.leaves import is_noise
 from fathom.partnames import Axis, inputs_of, title
 from fathom.predictive import Predictive
+from fathom.table import listing
 from fathom.timeticks import set_time_ticks
 
-ACCENT = "#0072B2"
-PARTS = ("#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")  # Okabe-Ito, less the accent and pale yellow
-INK, SOFT, FAINT, DATA, GROUND = "#222222", "#666666", "#DDDDDD", "#8A8A8A", "#F6F3EC"
-BANDS = ((0.9, 0.16), (0.5, 0.24))  # level, opacity: the inner band lies on the outer one
-STYLE: Any = {
-    "font.size": 9.0,
-    "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans"],  # ships with Matplotlib: text measures the same everywhere
-    "font.monospace": ["DejaVu Sans Mono"],
-    "text.color": INK,
-    "axes.edgecolor": SOFT,
-    "axes.labelcolor": SOFT,
-    "svg.fonttype": "none",
-    "svg.hashsalt": "fathom",
-}
-SYSTEM_FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'DejaVu Sans'"
-
-WIDTH, RIGHT, FOOTER = 8.0, 0.55, 0.72  # inches
-
-
-@dataclass(frozen=True)
-class _Layout:
-    """Heights in inches, from the top."""
-
-    header: float
-    first: float
-    others: float
-    gap: float
-
-    def figure(self, n_parts: int) -> float:
-        return self.header + self.first + n_parts * (self.gap + self.others) + FOOTER
-
-
-SERIES = _Layout(header=1.02, first=2.9, others=1.1, gap=0.5)
-EFFECTS = _Layout(header=1.15, first=1.5, others=1.5, gap=0.9)
+SERIES = drawing.Layout(header=1.02, first=2.9, others=1.1, gap=0.5)
+EFFECTS = drawing.Layout(header=1.15, first=1.5, others=1.5, gap=0.9)
 FINEST = 500  # places at which a curve is drawn
+MOST_DOTS = 2000
 
 
 @dataclass(frozen=True)
@@ -90,9 +57,11 @@ class _View:
         elif X is None:
             X, y = model.scaler_.x_back(model.posterior_.X), model.scaler_.y_back(model.posterior_.Y)
         X = np.asarray(X, dtype=float)
-        X = X[:, None] if X.ndim == 1 else X
+        X, y = X[:, None] if X.ndim == 1 else X, np.asarray(y, dtype=float).reshape(-1)
+        if len(X) != len(y):
+            raise ValueError(f"components: {len(y)} values of y for {len(X)} rows of X; give one for each")
         columns = dataset.columns if dataset is not None else getattr(model, "columns_", None)
-        return cls(model, X, np.asarray(y, dtype=float).reshape(-1), columns or _plain_columns(model, X.shape[1]))
+        return cls(model, X, y, columns or _plain_columns(model, X.shape[1]))
 
     def label(self, name: str) -> str:
         """A name with its unit."""
@@ -105,6 +74,11 @@ class _View:
     @property
     def unit(self) -> str:
         return self.columns.units.get(self.target, "")
+
+    @property
+    def thinning(self) -> int:
+        """Of how many rows one is drawn: a picture of thousands more would be heavier, not clearer."""
+        return -(-len(self.X) // MOST_DOTS)
 
     def axis(self, i: int) -> Axis:
         name = self.columns.names[i]
@@ -132,7 +106,9 @@ def components(model: Any, X: Any = None, y: Any = None, *, dataset: Dataset | N
     view = _View.of(model, X, y, dataset)
     if horizon < 0:
         raise ValueError(f"horizon {horizon}: give the number of steps to continue, 0 or more")
-    with mpl.rc_context(STYLE):
+    if horizon and view.X.shape[1] > 1:
+        raise ValueError("horizon: only a model of one input can be continued; leave it out")
+    with mpl.rc_context(drawing.STYLE):
         return _series(view, horizon) if view.X.shape[1] == 1 else _effects(view)
 
 
@@ -144,15 +120,20 @@ def save(figure: Figure, path: str | Path) -> None:
         raise ValueError(f"cannot draw {path.name!r}: end its name in .svg, .png or .pdf")
     dates: dict[str, Any] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}[kind]
     stream = io.BytesIO()
-    with mpl.rc_context(STYLE):
+    with mpl.rc_context(drawing.STYLE):
         figure.savefig(
             stream, format=kind[1:], dpi=160, facecolor="white", metadata={"Title": figure.get_label()} | dates
         )
     data = stream.getvalue()
     if kind == ".svg":  # text is measured in a font that ships with Matplotlib, but shown in the reader's own
-        data = data.replace(b"'DejaVu Sans'", SYSTEM_FONTS.encode())
-        data = re.sub(rb"(?<=\d\.\d\d)\d+", b"", data)  # hundredths of a point are enough, and half the size
+        data = data.replace(b"'DejaVu Sans'", drawing.SYSTEM_FONTS.encode())
+        data = re.sub(rb"<[^>]+>", _coarse, data)
     path.write_bytes(data)
+
+
+def _coarse(tag: re.Match[bytes]) -> bytes:
+    """An SVG tag with coordinates in hundredths of a point: as fine as can be seen, and half the size."""
+    return re.sub(rb"(?<=\d\.\d\d)\d+", b"", tag.group())
 
 
 # -- one input ---------------------------------------------------------------------------------------------------
@@ -163,20 +144,20 @@ def _series(view: _View, horizon: int) -> Figure:
     end = _end(axis, x, horizon)
     places = _places(x, end)
     parts = _parts(view, places)
-    figure, panels = _stack(len(parts), SERIES)
+    figure, panels = drawing.stack(len(parts), SERIES)
     _draw_whole(panels[0], view, places)
     for panel, (part, predictive, colour) in zip(panels[1:], parts, strict=True):
         _draw_part(panel, view, part, axis, places, predictive, colour)
     for panel in panels:
-        _tidy(panel, bottom=panel is panels[-1])
+        drawing.tidy(panel, bottom=panel is panels[-1])
         panel.set_xlim(axis.low, end)
         if end > axis.high:
-            panel.axvspan(axis.high, end, facecolor=GROUND, edgecolor="none", zorder=-2)
-            panel.axvline(axis.high, color=DATA, lw=0.7, zorder=-1)
+            panel.axvspan(axis.high, end, facecolor=drawing.GROUND, edgecolor="none", zorder=-2)
+            panel.axvline(axis.high, color=drawing.DATA, lw=0.7, zorder=-1)
     set_time_ticks(panels[-1].xaxis, axis.rule, axis.low, end)
     panels[-1].set_xlabel(view.label(axis.name))
     _head(figure, panels[0], view, axis, end)
-    _place(figure, panels, SERIES)
+    drawing.place(figure, panels, SERIES)
     return figure
 
 
@@ -200,17 +181,17 @@ def _parts(view: _View, places: np.ndarray) -> list[tuple[tuple[str, Kernel], Pr
     found = view.model.components(view.inputs(places[:, None]))
     inside = places <= view.X[:, 0].max()
     order = sorted(kernels, key=lambda name: (is_noise(kernels[name]), -float(np.std(found[name].mean()[inside]))))
-    colours = iter(PARTS * len(order))
-    return [((n, kernels[n]), found[n], DATA if is_noise(kernels[n]) else next(colours)) for n in order]
+    colours = iter(drawing.PARTS * len(order))
+    return [((n, kernels[n]), found[n], drawing.DATA if is_noise(kernels[n]) else next(colours)) for n in order]
 
 
 def _draw_whole(panel: Axes, view: _View, places: np.ndarray) -> None:
     predictive = view.model.predict_dist(view.inputs(places[:, None]))
-    _curve(panel, places, predictive, ACCENT)
-    panel.plot(view.X[:, 0], view.y, ".", color=DATA, ms=_dot(len(view.y)), mew=0, zorder=3, clip_on=False)
+    drawing.curve(panel, places, predictive, drawing.ACCENT)
+    _dots(panel, view, view.y, 1.0)
     panel.set_ylabel(view.label(view.target))
     panel.margins(y=0.06)
-    _end_labels(panel, places[-1], predictive, ACCENT, SERIES.first, "mean")
+    drawing.end_labels(panel, places[-1], predictive, drawing.ACCENT, SERIES.first, "mean")
 
 
 def _draw_part(
@@ -224,37 +205,47 @@ def _draw_part(
 ) -> None:
     name, kernel = part
     noise = is_noise(kernel)
-    panel.axhline(0, color=FAINT, lw=0.8, zorder=-1)
-    _curve(panel, places, predictive, colour, line=not noise)
+    panel.axhline(0, color=drawing.FAINT, lw=0.8, zorder=-1)
+    drawing.curve(panel, places, predictive, colour, line=not noise)
     if noise:  # at new inputs its mean is zero; what it explains is what the other parts leave over
         residual = view.y - view.model.predict(view.inputs(view.X))
-        panel.plot(view.X[:, 0], residual, ".", color=DATA, ms=0.8 * _dot(len(residual)), mew=0, clip_on=False)
+        _dots(panel, view, residual, 0.8)
     words = title(kernel, axis)
     if noise and kernel.name == "WN":
-        words += f" with a standard deviation of {_number(np.sqrt(kernel.variance), 3)} {view.unit}".rstrip()
-    _caption(panel, words, name, SOFT if noise else colour)
+        words += (
+            f" with a standard deviation of {drawing.number_text(np.sqrt(kernel.variance), 3)} {view.unit}".rstrip()
+        )
+    drawing.caption(panel, words, name, drawing.SOFT if noise else colour)
     panel.set_ylabel(view.unit or view.target)
-    _end_labels(panel, places[-1], predictive, SOFT if noise else colour, SERIES.others, None if noise else "")
+    drawing.end_labels(
+        panel, places[-1], predictive, drawing.SOFT if noise else colour, SERIES.others, None if noise else ""
+    )
 
 
 def _head(figure: Figure, panel: Axes, view: _View, axis: Axis, end: float) -> None:
     ahead = f", and on to {axis.place(end)}" if end > axis.high else ""
     words = f"{view.target}, {axis.place(axis.low)} to {axis.place(axis.high)}{ahead}"
     words = words[:1].upper() + words[1:]
+    few = f", one in {view.thinning}" if view.thinning > 1 else ""
     level = float(view.model.components(view.inputs(view.X[:1]))["constant"].mean()[0])
-    _heading(
+    drawing.heading(
         figure,
         words,
-        "Dots are observations; the line is what the model expects, with bands of 50 % and 90 %.\n"
-        + f"The parts below add up to it, around a level of {_number(level, 4)} {view.unit}".rstrip()
+        f"Dots are observations{few}; the line is what the model expects, with bands of 50 % and 90 %.\n"
+        + f"The parts below add up to it, around a level of {drawing.number_text(level, 4)} {view.unit}".rstrip()
         + ".",
     )
     if end > axis.high:
         where: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "fontsize": 8}
         panel.annotate(
-            f"last observation {axis.place(axis.high)}", (axis.high, 1), (-4, 4), ha="right", color=SOFT, **where
+            f"last observation {axis.place(axis.high)}",
+            (axis.high, 1),
+            (-4, 4),
+            ha="right",
+            color=drawing.SOFT,
+            **where,
         )
-        panel.annotate("forecast", (axis.high, 1), (4, 4), ha="left", color=ACCENT, **where)
+        panel.annotate("forecast", (axis.high, 1), (4, 4), ha="left", color=drawing.ACCENT, **where)
 
 
 # -- several inputs ----------------------------------------------------------------------------------------------
@@ -269,15 +260,15 @@ def _effects(view: _View) -> Figure:
             "components: no part of the kernel depends on one input alone; "
             'a sum such as "SE[0] + SE[1]" has parts that can be drawn'
         )
-    figure, panels = _stack(len(single) - 1, EFFECTS)
-    for panel, name, colour in zip(panels, single, PARTS * len(single), strict=False):
+    figure, panels = drawing.stack(len(single) - 1, EFFECTS)
+    for panel, name, colour in zip(panels, single, drawing.PARTS * len(single), strict=False):
         _draw_effect(panel, view, (name, kernels[name]), chosen[name][0], colour)
-        _tidy(panel, bottom=True)
+        drawing.tidy(panel, bottom=True)
     skipped = [name for name in kernels if name not in single]
-    note = f"Not drawn, for they join several inputs: {', '.join(skipped)}." if skipped else ""
+    note = f"Not drawn, for they join several inputs: {listing(skipped, most=4)}." if skipped else ""
     about = "Each line is the effect of one input, with bands of 50 % and 90 %; ticks on the axis are rows of the data."
-    _heading(figure, f"What moves {view.target}", f"{about}\n{note}")
-    _place(figure, panels, EFFECTS)
+    drawing.heading(figure, f"What moves {view.target}", f"{about}\n{note}")
+    drawing.place(figure, panels, EFFECTS)
     return figure
 
 
@@ -287,101 +278,19 @@ def _draw_effect(panel: Axes, view: _View, part: tuple[str, Kernel], i: int, col
     places = np.linspace(axis.low, axis.high, 300)
     X = np.tile(view.X.mean(axis=0), (len(places), 1))  # the others do not matter to this part
     X[:, i] = places
-    panel.axhline(0, color=FAINT, lw=0.8, zorder=-1)
-    _curve(panel, places, view.model.components(view.inputs(X))[name], colour)
-    panel.plot(
-        view.X[:, i], np.zeros(len(view.X)), "|", color=DATA, ms=5, mew=0.5, transform=panel.get_xaxis_transform()
-    )
+    rug = view.X[:: view.thinning, i]
+    panel.axhline(0, color=drawing.FAINT, lw=0.8, zorder=-1)
+    drawing.curve(panel, places, view.model.components(view.inputs(X))[name], colour)
+    panel.plot(rug, np.zeros(len(rug)), "|", color=drawing.DATA, ms=5, mew=0.5, transform=panel.get_xaxis_transform())
     panel.set_xlim(axis.low, axis.high)
     set_time_ticks(panel.xaxis, axis.rule, axis.low, axis.high)
     panel.set_xlabel(view.label(axis.name))
     panel.set_ylabel(view.unit or view.target)
     words = title(kernel, axis)
-    _caption(panel, f"{axis.name}: {words[:1].lower()}{words[1:]}", name, colour)
+    drawing.caption(panel, f"{axis.name}: {words[:1].lower()}{words[1:]}", name, colour)
 
 
-# -- drawing -----------------------------------------------------------------------------------------------------
-
-
-def _curve(panel: Axes, x: np.ndarray, predictive: Predictive, colour: str, line: bool = True) -> None:
-    for level, opacity in BANDS:
-        lower, upper = predictive.interval(level)
-        panel.fill_between(x, lower, upper, color=colour, alpha=opacity, lw=0)
-    if line:
-        panel.plot(x, predictive.mean(), color=colour, lw=1.3)
-
-
-def _end_labels(panel: Axes, end: float, predictive: Predictive, colour: str, height: float, line: str | None) -> None:
-    """Names beside the ends of the bands and of the line, if there is one, as far as there is room for them."""
-    low, high = panel.get_ylim()
-    least = 11 / (72 * height) * (high - low)  # apart: one line of text
-    ends = [(line, float(predictive.mean()[-1]))] if line is not None else []
-    ends += [(f"{100 * level:.0f} %", float(predictive.interval(level)[1][-1])) for level, _ in BANDS]
-    taken: list[float] = []
-    for text, value in ends:
-        if low <= value <= high and all(abs(value - other) >= least for other in taken):
-            where: dict[str, Any] = {"textcoords": "offset points", "va": "center", "annotation_clip": False}
-            panel.annotate(text, (end, value), (5, 0), color=colour, fontsize=8, **where)
-            taken.append(value)
-
-
-def _dot(n: int) -> float:
-    return float(np.clip(60 / np.sqrt(n), 1.5, 5))
-
-
-def _caption(panel: Axes, words: str, kernel: str, colour: str) -> None:
-    where: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points"}
-    crowded = 0.073 * len(words) + 0.06 * len(kernel) > 6.4  # inches on one line
-    lines = textwrap.fill(words, 60) if crowded else words
-    panel.annotate(lines, (0, 1), (0, 7), ha="left", color=colour, weight="bold", **where)
-    panel.annotate(kernel, (1, 1), (0, 7), ha="right", color=SOFT, fontsize=7, family="monospace", **where)
-
-
-def _heading(figure: Figure, words: str, below: str) -> None:
-    figure.set_label(words)
-    height = figure.get_figheight()
-    figure.text(0.2 / WIDTH, 1 - 0.32 / height, words, fontsize=13, weight="bold", va="baseline")
-    figure.text(0.2 / WIDTH, 1 - 0.44 / height, below, fontsize=8, color=SOFT, va="top", linespacing=1.5)
-
-
-def _tidy(panel: Axes, bottom: bool) -> None:
-    """Few ticks, faint lines, no box."""
-    for side in ("top", "left", "right"):
-        panel.spines[side].set_visible(False)
-    panel.spines["bottom"].set_visible(bottom)
-    panel.spines["bottom"].set_linewidth(0.8)
-    panel.yaxis.set_major_locator(MaxNLocator(nbins=5 if panel.get_label() == "whole" else 3, steps=[1, 2, 2.5, 5, 10]))
-    panel.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _number(value)))
-    panel.grid(axis="y", color=FAINT, lw=0.6)
-    panel.set_axisbelow(True)
-    panel.tick_params(axis="both", length=0, labelsize=8, labelcolor=SOFT, labelfontfamily="sans-serif")
-    panel.tick_params(axis="x", length=3 * bottom, width=0.8, color=SOFT, labelbottom=bottom)
-    panel.yaxis.label.set_fontsize(8)
-    panel.xaxis.label.set_fontsize(8)
-
-
-def _number(value: float, digits: int = 6) -> str:
-    value = float(f"{value:.{digits}g}")
-    text = f"{value:,.12g}" if abs(value) < 1e9 else f"{value:.4g}"
-    return text.replace("-", "\N{MINUS SIGN}")
-
-
-def _stack(n_parts: int, layout: _Layout) -> tuple[Figure, list[Axes]]:
-    """A figure with one panel over `n_parts` others, still to be placed."""
-    figure = Figure(figsize=(WIDTH, layout.figure(n_parts)))
-    labels = ["whole", *(f"part {i + 1}" for i in range(n_parts))]
-    return figure, [figure.add_axes((0.1, 0.1, 0.8, 0.1), label=label) for label in labels]
-
-
-def _place(figure: Figure, panels: Sequence[Axes], layout: _Layout) -> None:
-    """Panels flush with each other; the left margin fits the longest number."""
-    height = figure.get_figheight()
-    longest = max(len(_number(tick)) for panel in panels for tick in panel.get_yticks())
-    left = 0.4 + 0.075 * max(longest, 3)
-    width = WIDTH - left - RIGHT
-    top = height - layout.header
-    for panel in panels:
-        size = layout.first if panel is panels[0] else layout.others
-        panel.set_position((left / WIDTH, (top - size) / height, width / WIDTH, size / height))
-        panel.yaxis.set_label_coords(-(left - 0.22) / width, 0.5)
-        top -= size + layout.gap
+def _dots(panel: Axes, view: _View, values: np.ndarray, size: float) -> None:
+    shown = slice(None, None, view.thinning)
+    size *= float(np.clip(60 / np.sqrt(len(values[shown])), 1.5, 5))
+    panel.plot(view.X[shown, 0], values[shown], ".", color=drawing.DATA, ms=size, mew=0, zorder=3, clip_on=False)

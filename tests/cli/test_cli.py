@@ -5,8 +5,10 @@ import io
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -136,7 +138,7 @@ def test_a_column_can_be_declared_the_time(plane):
 def test_a_forecast_continues_in_the_readers_dates(series):
     fit(series)
     assert "3 rows written to forecast.csv" in run("predict", "m.fathom", "--horizon", "3", "--out", "forecast.csv")
-    rows = table(open("forecast.csv").read())
+    rows = table(Path("forecast.csv").read_text())
     assert [row["month"] for row in rows] == ["01/2022", "02/2022", "03/2022"]
     assert list(rows[0]) == ["month", "mean", "sd", "q0.05", "q0.5", "q0.95"]
     assert all(float(row["q0.05"]) < float(row["mean"]) < float(row["q0.95"]) for row in rows)
@@ -154,7 +156,7 @@ def test_rows_of_a_file_are_predicted_in_their_order(series, somewhere):
     rows = table(run("predict", "m.fathom", "new.csv"))
     assert [row["month"] for row in rows] == ["05/2021", "02/2020"]
     model, data = fathom.load("m.fathom"), fathom.load_csv(series)
-    expected = model.predict_dist(__import__("pandas").DataFrame(data.X[[16, 1]], columns=["month"]))
+    expected = model.predict_dist(pd.DataFrame(data.X[[16, 1]], columns=["month"]))
     assert [float(row["mean"]) for row in rows] == pytest.approx(expected.mean(), rel=1e-6)
     assert [float(row["sd"]) for row in rows] == pytest.approx(expected.std(), rel=1e-6)
 
@@ -173,7 +175,7 @@ def test_predict_in_json(series):
     found = json.loads(run("predict", "m.fathom", "--horizon", "2", "--json", "--out", "f.csv"))
     assert (found["rows"], found["out"]) == (2, "f.csv")
     assert found["forecast"][0]["month"] == "01/2022"
-    assert float(table(open("f.csv").read())[0]["mean"]) == found["forecast"][0]["mean"]
+    assert float(table(Path("f.csv").read_text())[0]["mean"]) == found["forecast"][0]["mean"]
 
 
 def test_several_targets_have_columns_each(plane):

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -50,9 +51,9 @@ def files() -> set[str]:
 @pytest.mark.parametrize(
     ("message", "command"),
     [
-        ("missing argument 'DATA'; see 'root fit --help'", "fit"),
+        ("missing argument 'DATA'; see 'fathom fit --help'", "fit"),
         (r"no such option --kernal \(did you mean --kernel\?\); see", "fit d.csv --kernal SE"),
-        ("no such option --nonsense; see", "fit d.csv --nonsense"),
+        ("no such option --xyz; see", "fit d.csv --xyz"),
         (r"no such command 'fti' \(did you mean 'fit'\?\); see", "fti"),
         (r"got unexpected extra argument", "fit d.csv more"),
         ("invalid value for '--restarts'", "fit d.csv --restarts few"),
@@ -140,13 +141,12 @@ def full(*_, **__):
 
 
 def test_a_full_disk_leaves_the_old_forecast(model, monkeypatch):
-    with open("f.csv", "w") as stream:
-        stream.write("old")
+    Path("f.csv").write_text("old")
     before = files()
     monkeypatch.setattr(console.os, "replace", full)
     fails("cannot write f.csv: No space left on device; nothing was changed", *_forecast(model))
     assert files() == before
-    assert open("f.csv").read() == "old"
+    assert Path("f.csv").read_text() == "old"
 
 
 def _forecast(model: str) -> tuple[str, ...]:
@@ -156,11 +156,11 @@ def _forecast(model: str) -> tuple[str, ...]:
 def test_a_full_disk_leaves_the_old_model(model, monkeypatch):
     from fathom import modelfile
 
-    before, old = files(), open(model, "rb").read()
+    before, old = files(), Path(model).read_bytes()
     monkeypatch.setattr(modelfile.os, "replace", full)
     fails("cannot write m.fathom: No space left", "fit", "d.csv", "--restarts", "1", "--out", model)
     assert files() == before
-    assert open(model, "rb").read() == old
+    assert Path(model).read_bytes() == old
 
 
 def test_a_write_that_breaks_off_leaves_nothing(model, monkeypatch):
@@ -220,7 +220,7 @@ def test_only_our_own_value_errors_are_expected():
     assert told_by(lambda: GPRegressor(mean="x").fit([[0.0], [1.0]], [0, 1])) == (
         "mean must be 'constant' or 'zero', not 'x'"
     )
-    assert told_by(lambda: open("nosuch")) == "nosuch: No such file or directory"
+    assert told_by(lambda: Path("nosuch").read_text()) == "nosuch: No such file or directory"
     assert console.reason(MemoryError("too much")) == "not enough memory (too much): use fewer rows"
 
 
