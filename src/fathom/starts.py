@@ -8,6 +8,7 @@ must start within a fraction of a cycle over the whole range, hence the periodog
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -27,6 +28,7 @@ class Column:
 
     x: np.ndarray
     y: np.ndarray
+    pool: np.ndarray | None = None  # candidate periods known from elsewhere
 
     @cached_property
     def low(self) -> float:
@@ -49,6 +51,8 @@ class Column:
     @cached_property
     def periods(self) -> np.ndarray:
         """Candidate periods: the strongest peaks of the periodogram, their doubles and halves."""
+        if self.pool is not None and len(self.pool):
+            return self.pool
         peaks = periodogram_peaks(self.x, self.y, 5)
         pool = np.concatenate([peaks, 2 * peaks, peaks / 2])
         return pool[(pool >= 2 * self.step) & (pool <= self.span)] if len(pool) else np.array([self.span / 4])
@@ -70,9 +74,9 @@ def periodogram_peaks(x: np.ndarray, y: np.ndarray, n: int) -> np.ndarray:
     return 1 / frequencies[tops[np.argsort(-power[tops])][:n]]
 
 
-def columns_of(X: np.ndarray, y: np.ndarray) -> list[Column]:
+def columns_of(X: np.ndarray, y: np.ndarray, pools: Sequence[np.ndarray] | None = None) -> list[Column]:
     """One description for each input; y is the (first) standardised output."""
-    return [Column(X[:, d], y) for d in range(X.shape[1])]
+    return [Column(X[:, d], y, None if pools is None else pools[d]) for d in range(X.shape[1])]
 
 
 def given(kernel: Kernel) -> tuple[bool, ...]:
@@ -93,12 +97,13 @@ def starting_vectors(
     rng: np.random.Generator,
     n: int,
     keep: tuple[bool, ...] | None = None,
+    pools: Sequence[np.ndarray] | None = None,
 ) -> list[np.ndarray]:
     """n starting vectors, drawn from what the data suggest except for the slots to `keep` (default: those `given`).
 
     Kept parameters have the kernel's value in the first start and move a little in the others.
     """
-    nodes, columns = list(walk(kernel)), columns_of(X, y)
+    nodes, columns = list(walk(kernel)), columns_of(X, y, pools)
     keep = given(kernel) if keep is None else keep
     vectors = []
     for i in range(n):
@@ -126,7 +131,7 @@ def _draw(node: Kernel, slot: Slot, seen: list[Column], rng: np.random.Generator
     if name == "lengthscale" and slot.parameter.unit == "length":
         return _lengthscale(node, slot, seen, rng, i) + 0.3 * noise
     if name == "period":
-        return math.log(column.periods[min(i, int(rng.integers(len(column.periods))))])
+        return math.log(column.periods[i % len(column.periods)])
     if name == "location":
         inside = column.low + column.span * rng.uniform(0, 1)
         outside = column.low + column.span * rng.uniform(-1, 2)

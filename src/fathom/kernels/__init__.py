@@ -21,7 +21,7 @@ _HOMES = {
     "combine": ("Sum", "Product", "ChangePoint", "ChangeWindow"),
     "syntax": ("parse", "KernelSyntaxError"),
     "algebra": (
-        *("bind", "with_names", "canonical", "simplify", "sum_of_products", "terms"),
+        *("bind", "with_names", "canonical", "simplify", "sum_of_products", "distribute", "terms"),
         *("n_effective", "rescale", "scale"),
     ),
     "vector": ("to_vector", "from_vector", "n_free"),

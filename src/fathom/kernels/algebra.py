@@ -124,13 +124,14 @@ def _stretch(kernel: Kernel, shift: np.ndarray, spread: np.ndarray) -> Kernel:
 RANK = {leaf.name: i for i, leaf in enumerate(LEAVES)} | {"CP": 100, "CW": 101, "Sum": 102, "Product": 103}
 
 
-def canonical(kernel: Kernel) -> Kernel:
+def canonical(kernel: Kernel, keep_given: bool = False) -> Kernel:
     """The one form of all kernels that differ by order, nesting or the simplification rules of thesis 4.1.1.
 
     Rules, applied at every level: SE×SE over the same inputs is an SE; WN×stationary is WN; C×k is k with another
     scale; sums of C and of WN merge. The scale of a product stands in its first factor. Values do not change.
+    Which parameters a caller named is forgotten, unless `keep_given`.
     """
-    return _forget(_canonical(kernel))
+    return _canonical(kernel) if keep_given else _forget(_canonical(kernel))
 
 
 def _forget(kernel: Kernel) -> Kernel:
@@ -264,6 +265,21 @@ def terms(kernel: Kernel) -> tuple[Kernel, ...]:
 def sum_of_products(kernel: Kernel) -> Kernel:
     """All products of sums distributed (thesis 4.1.1, first step). Shared parameters are repeated."""
     return join(Sum, list(terms(kernel)))
+
+
+def distribute(kernel: Kernel) -> Kernel:
+    """Products distributed over sums and into both sides of switches, which stay whole and come to the top."""
+    if isinstance(kernel, Sum):
+        return Sum(tuple(distribute(child) for child in kernel.children))
+    if not isinstance(kernel, Product):
+        return kernel.replace(children=tuple(distribute(child) for child in kernel.children))
+    factors = [distribute(factor) for factor in kernel.children]
+    for i, factor in enumerate(factors):
+        if factor.children:
+            rest = factors[:i] + factors[i + 1 :]
+            children = tuple(distribute(join(Product, [child, *rest])) for child in factor.children)
+            return Sum(children) if isinstance(factor, Sum) else factor.replace(children=children)
+    return Product(tuple(factors))
 
 
 def simplify(kernel: Kernel) -> Kernel:

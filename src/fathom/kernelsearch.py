@@ -1,0 +1,160 @@
+"""The structure search as an estimator: finds a kernel, and forecasts with all that are within reach of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from fathom import linalg
+from fathom.data import Scaler
+from fathom.estimators import ExactRegressor
+from fathom.evidence import Mean
+from fathom.exact import Posterior
+from fathom.execute import executor
+from fathom.kernels.algebra import bind
+from fathom.kernels.base import Kernel
+from fathom.kernels.syntax import parse, to_text
+from fathom.learn import posterior_of
+from fathom.predictive import Predictive
+from fathom.search.average import forecast_weights
+from fathom.search.grammar import Grammar
+from fathom.search.run import OnLevel, OnStage, Settings, search
+from fathom.search.trace import Trace
+
+
+class KernelSearch(ExactRegressor):
+    """Searches the language of kernels for the structure of the data (Duvenaud thesis, chapter 3).
+
+    Parameters
+    ----------
+    depth : int
+        Levels of the search; it stops before when nothing gains.
+    variant : "interpretability" or "accuracy"
+        Whether products are distributed after every step, which keeps components simple to describe.
+    base : names of the base kernels to combine.
+    criterion : "bic" or "aic"
+    beam : int
+        Kernels expanded at each level.
+    time_limit : seconds, or None
+    n_jobs, backend, address : where candidates are fitted: in this process, in others ("processes"), or on a Dask or
+        Ray cluster at an address. The answer does not depend on it.
+    trace_path : where the path is written after every level; the same search resumes from it.
+    random_state : int
+
+    Attributes
+    ----------
+    kernel_ : the winner, in the user's units. trace_ : the path. members_ : [(kernel on standardised data, weight)] of
+    the models that forecasts average.
+    """
+
+    def __init__(
+        self,
+        depth: int = 10,
+        variant: str = "interpretability",
+        base: tuple[str, ...] = ("SE", "Lin", "Per", "C", "WN"),
+        criterion: str = "bic",
+        *,
+        beam: int = 1,
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        backend: str = "processes",
+        address: str | None = None,
+        trace_path: str | Path | None = None,
+        random_state: int | None = None,
+    ):
+        self.depth = depth
+        self.variant = variant
+        self.base = base
+        self.criterion = criterion
+        self.beam = beam
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.backend = backend
+        self.address = address
+        self.trace_path = trace_path
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, on_level: OnLevel | None = None, on_stage: OnStage | None = None) -> Self:
+        """Search for the kernel of inputs X (N, D) and one output y (N)."""
+        X, y = self._checked(X, y)
+        if y.ndim == 2 and y.shape[1] > 1:
+            raise ValueError(f"KernelSearch explains one output, y has {y.shape[1]}: choose a column")
+        self._single = y.ndim == 1
+        self.scaler_ = Scaler.fit(X, y)
+        X_std, Y_std = self.scaler_.x(X), self.scaler_.y(y.reshape(-1, 1))
+        path = None if self.trace_path is None else Path(self.trace_path)
+        with executor(self.backend, self.n_jobs, self.address) as pool, linalg.calm_threads(len(X)):  # type: ignore[arg-type]
+            self.trace_: Trace = search(
+                X_std,
+                Y_std[:, 0],
+                self._search_settings(X.shape[1]),
+                pool,
+                time_limit=self.time_limit,
+                trace_path=path,
+                on_level=on_level,
+                on_stage=on_stage,
+            )
+        self.result_ = None
+        self._set_posterior(posterior_of(self.trace_.best.parsed(), X_std, Y_std, "zero"))
+        self._set_members(X_std, Y_std)
+        return self
+
+    def _search_settings(self, n_inputs: int) -> Settings:
+        allowed = {"variant": ("interpretability", "accuracy"), "criterion": ("bic", "aic")}
+        for name, choices in allowed.items():
+            if getattr(self, name) not in choices:
+                raise ValueError(f"{name} must be {' or '.join(map(repr, choices))}, not {getattr(self, name)!r}")
+        if self.depth < 1 or self.beam < 1:
+            raise ValueError(f"depth and beam must be 1 or more, not {self.depth} and {self.beam}")
+        grammar = Grammar(base=tuple(self.base), n_inputs=n_inputs, variant=self.variant)  # type: ignore[arg-type]
+        return Settings(grammar, self.depth, self.criterion, self.beam, int(self.random_state or 0))  # type: ignore[arg-type]
+
+    def _set_members(self, X: np.ndarray, Y: np.ndarray) -> None:
+        """The winner and its near-ties, with weights from past forecasts when there is one input to look back along."""
+        kernels = [model.parsed() for model in (self.trace_.best, *self.trace_.near_ties())]
+        if X.shape[1] == 1:
+            weights = forecast_weights(kernels, X, Y[:, 0])
+        else:
+            scores = np.array([m.score for m in (self.trace_.best, *self.trace_.near_ties())])
+            weights = np.exp(-0.5 * (scores - scores.min()))
+            weights = weights / weights.sum()
+        self._remember([(k, float(w)) for k, w in zip(kernels, weights, strict=True)], X, Y)
+
+    def _remember(self, members: list[tuple[Kernel, float]], X: np.ndarray, Y: np.ndarray) -> None:
+        self.members_ = members
+        self._posteriors: list[Posterior] = [posterior_of(kernel, X, Y, "zero") for kernel, _ in members]
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """The mean of the averaged forecast, and on request the standard deviation of a new observation."""
+        predictive = self.predict_dist(X)
+        return (predictive.mean(), predictive.std()) if return_std else predictive.mean()
+
+    def predict_dist(self, X: Any, observed: bool = True) -> Predictive:
+        """The mixture of all models within reach, weighted by their past forecasts."""
+        X_std = self._inputs(X)
+        parts = [self._predictive(p.mean(X_std), p.var(X_std, noise=observed)) for p in self._posteriors]
+        return Predictive.mixture(parts, [weight for _, weight in self.members_])
+
+    # -- model files -------------------------------------------------------------------------------------------
+
+    def _mean(self) -> Mean:
+        return "zero"
+
+    def _saved_params(self) -> dict[str, Any]:
+        path = None if self.trace_path is None else str(self.trace_path)
+        return {**self.get_params(), "base": list(self.base), "trace_path": path}
+
+    def to_state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        description, arrays = super().to_state()
+        members = [[to_text(kernel), weight] for kernel, weight in self.members_]
+        return description | {"trace": self.trace_.to_json(), "members": members}, arrays
+
+    @classmethod
+    def from_state(cls, description: dict[str, Any], arrays: dict[str, np.ndarray]) -> Self:
+        model = super().from_state(description, arrays)
+        model.trace_ = Trace.from_json(description["trace"])
+        X, Y = arrays["X"], arrays["Y"]
+        model._remember([(bind(parse(text), X.shape[1]), float(w)) for text, w in description["members"]], X, Y)
+        return model

@@ -1,0 +1,75 @@
+"""Fits that score well and mean nothing, ruled out: by limits where a limit can say it, by refusal where not.
+
+A prototype's findings: windows softer than they are wide act as a dip, a modulating line with its zero inside the
+data makes a component vanish at one point, and a window at the very end of the data is no window.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from fathom.fit import Space
+from fathom.kernels.base import Kernel, walk
+from fathom.kernels.combine import ChangeWindow, Product, Switch
+from fathom.kernels.leaves import Lin
+from fathom.kernels.vector import Slot, slots
+from fathom.starts import Column, columns_of, space
+
+SHARPNESS = 3.0  # κ × width of a window, at least
+MARGIN = 0.05  # of the range that a switch keeps from either end
+
+
+def guarded_space(kernel: Kernel, X: np.ndarray, vector: np.ndarray) -> Space:
+    """Steps and bounds for a search: those of any fit, tightened. A modulating line stays on the side it is on."""
+    where, columns = space(kernel, X), columns_of(X, np.zeros(len(X)))
+    bounds, nodes = where.bounds.copy(), list(walk(kernel))
+    modulators = modulating_lines(kernel)
+    for slot in slots(kernel):
+        node = nodes[slot.node]
+        column = columns[int(node.inputs[0]) if node.inputs else 0]
+        limits = _limits(node, slot, column, slot.node in modulators, vector[slot.start])
+        if limits is not None:
+            bounds[slot.start : slot.start + slot.size] = limits
+    return Space(where.scales, bounds)
+
+
+def _limits(node: Kernel, slot: Slot, column: Column, modulates: bool, value: float) -> tuple[float, float] | None:
+    name, low, span, step = slot.parameter.name, column.low, column.span, column.step
+    if name == "location" and isinstance(node, Lin) and modulates:
+        if value < low + span / 2:
+            return low - 5 * span, low - 0.5 * step
+        return low + span + 0.5 * step, low + 6 * span
+    if name == "location" and isinstance(node, Switch):
+        return low + MARGIN * span, low + (1 - MARGIN) * span
+    if name == "steepness":
+        return math.log(10 / span), math.log(1e3 / span)
+    if name == "width":
+        return math.log(max(3 * step, 0.02 * span)), math.log(0.5 * span)
+    if name == "period":
+        return math.log(min(4 * step, span / 2)), math.log(span / 1.5)
+    return None
+
+
+def modulating_lines(kernel: Kernel) -> set[int]:
+    """Numbers (in the order of `walk`) of the lines that multiply something other than lines."""
+    numbers = {id(node): i for i, node in enumerate(walk(kernel))}
+    found = set()
+    for node in walk(kernel):
+        if isinstance(node, Product) and not all(isinstance(factor, Lin) for factor in node.children):
+            found |= {numbers[id(factor)] for factor in node.children if isinstance(factor, Lin)}
+    return found
+
+
+def degenerate(kernel: Kernel, X: np.ndarray) -> str | None:
+    """Why a fitted kernel is refused, or None."""
+    for node in walk(kernel):
+        if isinstance(node, ChangeWindow):
+            x = X[:, int(node.inputs[0]) if node.inputs else 0]
+            margin = MARGIN * float(np.ptp(x))
+            if node.steepness * node.width < SHARPNESS:
+                return "a window softer than it is wide"
+            if node.location - node.width / 2 < x.min() + margin or node.location + node.width / 2 > x.max() - margin:
+                return "a window that reaches the end of the data"
+    return None

@@ -1,0 +1,120 @@
+"""What a search found, level by level: JSON that is written after every level and read again to go on."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from fathom.kernels.algebra import n_effective
+from fathom.kernels.base import Kernel
+from fathom.kernels.syntax import parse, to_text
+from fathom.search.score import Attempt
+
+VERSION = 1
+
+
+class TraceError(ValueError):
+    """A trace file that cannot be read or belongs to another search; the message says so in one line."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """A fitted candidate: its kernel on standardised data, evidence, parameters counted, and score."""
+
+    kernel: str
+    evidence: float
+    n_parameters: int
+    score: float
+
+    @classmethod
+    def of(cls, attempt: Attempt, score: float) -> Self:
+        return cls(to_text(attempt.fitted), attempt.value, n_effective(attempt.kernel), score)
+
+    def parsed(self) -> Kernel:
+        return parse(self.kernel)
+
+    def structure(self) -> str:
+        return to_text(self.parsed(), values=False)
+
+
+@dataclass(frozen=True)
+class Level:
+    """One step of the search: what was best, what came close, what failed and why, and what it cost."""
+
+    depth: int
+    best: Model
+    runners_up: tuple[Model, ...]
+    n_candidates: int
+    evaluations: int
+    seconds: float
+    failures: dict[str, int] = field(default_factory=dict)  # reason -> how many
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The whole path. `status` is "running", "converged", "depth", "time limit" or "interrupted"."""
+
+    key: str  # of the data and settings: only the same search may resume
+    settings: dict[str, Any]
+    levels: tuple[Level, ...] = ()
+    kept: tuple[Model, ...] = ()  # the best distinct models seen, best first
+    status: str = "running"
+
+    @property
+    def best(self) -> Model:
+        return self.kept[0]
+
+    def near_ties(self, within: float = 10.0) -> tuple[Model, ...]:
+        """Models whose score is within reach of the best: the data cannot tell them apart."""
+        return tuple(model for model in self.kept[1:] if model.score - self.best.score <= within)
+
+    def to_json(self) -> str:
+        return json.dumps({"format": "fathom trace", "version": VERSION, **asdict(self)}, indent=1)
+
+    @classmethod
+    def from_json(cls, text: str, name: str = "the trace") -> Self:
+        try:
+            stored = json.loads(text)
+            if stored.pop("format") != "fathom trace" or stored.pop("version") != VERSION:
+                raise TraceError(f"{name} is a trace of another version of Fathom: remove it or name another file")
+            levels = tuple(
+                Level(**{**level, "best": Model(**level["best"]), "runners_up": _models(level["runners_up"])})
+                for level in stored.pop("levels")
+            )
+            return cls(**{**stored, "levels": levels, "kept": _models(stored.pop("kept"))})
+        except TraceError:
+            raise
+        except (KeyError, TypeError, ValueError, AttributeError) as problem:
+            raise TraceError(f"{name} is not a trace of a search ({problem}): remove it or name another file") from None
+
+    def write(self, path: Path) -> None:
+        """Whole or not at all: a trace cut short could not be resumed."""
+        try:
+            handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+            try:
+                with os.fdopen(handle, "w") as stream:
+                    stream.write(self.to_json())
+                os.replace(temporary, path)
+            finally:
+                Path(temporary).unlink(missing_ok=True)
+        except OSError as problem:
+            raise TraceError(f"cannot write {path}: {problem.strerror}") from None
+
+
+def _models(stored: list[dict[str, Any]]) -> tuple[Model, ...]:
+    return tuple(Model(**model) for model in stored)
+
+
+def keep_best(kept: tuple[Model, ...], new: list[Model], n: int = 10) -> tuple[Model, ...]:
+    """The n best distinct structures among those kept and the new ones."""
+    found: dict[str, Model] = {}
+    for model in sorted([*kept, *new], key=lambda m: m.score):
+        if np.isfinite(model.score):
+            found.setdefault(model.structure(), model)
+    return tuple(list(found.values())[:n])

@@ -1,0 +1,237 @@
+"""The search as a whole: finds what was planted, the same whatever runs it, resumes, and says what failed."""
+
+import json
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import fathom
+from fathom.execute import Outcome, executor
+from fathom.kernels import parse
+from fathom.search.average import forecast_weights
+from fathom.search.grammar import Grammar
+from fathom.search.guards import degenerate, guarded_space, modulating_lines
+from fathom.search.run import Settings, search
+from fathom.search.score import Attempt, Problem, begin, criterion, period_pool
+from fathom.search.trace import Model, Trace, TraceError, keep_best
+
+QUICK = Settings(Grammar(base=("SE", "Lin", "Per", "WN"), rules=("add", "multiply", "drop")), depth=3)
+
+
+def planted(n=60, seed=0):
+    """A straight line, a cycle of period 0.5 in units of the standardised input, and noise."""
+    rng = np.random.default_rng(seed)
+    x = np.linspace(-1.7, 1.7, n)
+    y = 0.6 * x + 0.7 * np.sin(2 * np.pi * x / 0.5) + 0.1 * rng.standard_normal(n)
+    return x[:, None], (y - y.mean()) / y.std()
+
+
+@pytest.fixture(scope="module")
+def found():
+    X, y = planted()
+    with executor("serial") as pool:
+        return search(X, y, QUICK, pool)
+
+
+def test_planted_structure_is_found(found):
+    names = {node.name for node in parse(found.best.kernel).children}
+    assert {"Lin", "WN"} <= names
+    assert "Per" in found.best.kernel
+    period = float(found.best.kernel.split("period=")[1].split(",")[0].split(")")[0])
+    assert period == pytest.approx(0.5, rel=0.02)
+    assert found.status == "converged"
+
+
+def test_every_level_gains_until_the_last(found):
+    scores = [level.best.score for level in found.levels]
+    assert all(a > b for a, b in pairwise(scores[:-1]))
+    assert found.best.score == min(scores)
+    assert [m.score for m in found.kept] == sorted(m.score for m in found.kept)
+    assert len({m.structure() for m in found.kept}) == len(found.kept)
+
+
+def test_the_score_is_bic_of_the_stored_kernel(found):
+    from fathom.evidence import Evidence
+    from fathom.kernels import n_effective, to_vector
+
+    X, y = planted()
+    kernel = parse(found.best.kernel)
+    value = Evidence(kernel, X, y).value(to_vector(kernel))
+    assert found.best.evidence == pytest.approx(value, abs=1e-6)
+    assert found.best.score == pytest.approx(-2 * value + n_effective(kernel) * np.log(len(y)), abs=1e-5)
+
+
+def test_the_answer_does_not_depend_on_the_number_of_workers(found):
+    X, y = planted()
+    with executor("processes", n_jobs=2) as pool:
+        parallel = search(X, y, QUICK, pool)
+    assert [m.kernel for m in parallel.kept] == [m.kernel for m in found.kept]
+
+
+class Dying:
+    """Runs in this process and is interrupted after some calls of map."""
+
+    def __init__(self, calls):
+        self.calls = calls
+
+    def map(self, task, items, on_done=None, *, shared=None):
+        self.calls -= 1
+        if self.calls < 0:
+            raise KeyboardInterrupt
+        return [Outcome(task(shared, item)) for item in items]
+
+
+def test_an_interrupted_search_resumes_to_the_same_answer(found, tmp_path):
+    X, y = planted()
+    path = tmp_path / "trace.json"
+    with pytest.raises(KeyboardInterrupt):
+        search(X, y, QUICK, Dying(13), trace_path=path)
+    halfway = Trace.from_json(path.read_text())
+    assert 1 <= len(halfway.levels) < len(found.levels)
+    with executor("serial") as pool:
+        resumed = search(X, y, QUICK, pool, trace_path=path)
+        again = search(X, y, QUICK, pool, trace_path=path)  # finished: nothing to do
+    assert [m.kernel for m in resumed.kept] == [m.kernel for m in found.kept]
+    assert again == resumed
+    with pytest.raises(TraceError, match="belongs to a search of other data or settings: remove it or name another"):
+        search(X, 2 * y, QUICK, Dying(0), trace_path=path)
+
+
+def test_a_time_limit_ends_it_with_what_there_is():
+    X, y = planted()
+    with executor("serial") as pool:
+        trace = search(X, y, QUICK, pool, time_limit=1e-9)
+    assert trace.status in ("time limit", "running") or len(trace.levels) <= 2
+    assert trace.best.kernel
+
+
+def test_a_candidate_that_fails_is_recorded():
+    class Failing(Dying):
+        def map(self, task, items, on_done=None, *, shared=None):
+            outcomes = [Outcome(task(shared, item)) for item in items]
+            return [Outcome(error="its worker died 3 times")] + outcomes[1:] if len(items) > 3 else outcomes
+
+    X, y = planted(30)
+    trace = search(X, y, Settings(QUICK.grammar, depth=1), Failing(0))
+    assert any("its worker died 3 times" in level.failures for level in trace.levels)
+
+
+def test_trace_round_trip(found, tmp_path):
+    assert Trace.from_json(found.to_json()) == Trace.from_json(Trace.from_json(found.to_json()).to_json())
+    json.loads(found.to_json())
+    with pytest.raises(TraceError, match="is not a trace of a search"):
+        Trace.from_json("{}")
+    with pytest.raises(TraceError, match="is a trace of another version of Fathom"):
+        Trace.from_json(json.dumps({"format": "fathom trace", "version": 99}))
+    with pytest.raises(TraceError, match="cannot write .*: No such file or directory"):
+        found.write(tmp_path / "no" / "trace.json")
+
+
+def test_keep_best_keeps_one_of_each_structure():
+    models = [Model("SE(lengthscale=2.0) + WN", 0, 3, 5.0), Model("SE + WN", 0, 3, 4.0), Model("WN", 0, 1, np.inf)]
+    assert keep_best((), models) == (models[1],)
+
+
+# -- guards ------------------------------------------------------------------------------------------------------
+
+
+def test_degenerate_windows_are_refused():
+    X = np.linspace(0, 10, 50)[:, None]
+    good = "CW(SE + WN, WN, location=5.0, width=2.0, steepness=10.0)"
+    assert degenerate(parse(good), X) is None
+    assert degenerate(parse(good.replace("steepness=10.0", "steepness=1.0")), X) == "a window softer than it is wide"
+    edge = parse(good.replace("location=5.0", "location=9.5"))
+    assert degenerate(edge, X) == "a window that reaches the end of the data"
+
+
+def test_a_modulating_line_has_its_zero_outside_the_data():
+    X = np.linspace(0, 10, 50)[:, None]
+    kernel = parse("SE*Lin(location=3.0) + Lin + Lin*Lin")
+    assert len(modulating_lines(kernel)) == 1
+    from fathom.kernels import to_vector
+
+    _, high = guarded_space(kernel, X, to_vector(kernel)).bounds[2]
+    assert high < 0
+    right = parse("SE*Lin(location=8.0) + Lin")
+    assert guarded_space(right, X, to_vector(right)).bounds[2][0] > 10
+
+
+def test_periods_come_from_the_series_and_from_the_residual():
+    x = np.linspace(0, 20, 300)
+    pool = period_pool(x, np.sin(2 * np.pi * x), np.sin(2 * np.pi * x / 3.3))
+    for period in (1.0, 3.3, 2.0, 6.6):
+        assert np.min(np.abs(pool / period - 1)) < 0.02
+
+
+def test_a_short_smooth_term_does_not_hide_a_cycle():
+    """SE×Per offered beside an SE that already follows the cycle: some starts lengthen it."""
+    X, _ = planted()
+    y = np.sin(2 * np.pi * X[:, 0] / 0.5) + 0.1 * np.random.default_rng(0).standard_normal(len(X))
+    parent = parse("SE(variance=1.0, lengthscale=0.1)*Per + WN(variance=0.05)")
+    problem = Problem(X, y, (np.array([0.5]),), "x")
+    attempt = begin(problem, Attempt(parent, 0), 60)
+    assert attempt.fitted.children[0].children[0].lengthscale > 0.5
+    assert criterion(attempt, len(y), "aic") < criterion(attempt, len(y), "bic")
+    assert criterion(Attempt(parent, 0, reason="why not"), 9, "bic") == np.inf
+
+
+# -- forecasting -------------------------------------------------------------------------------------------------
+
+
+def test_past_forecasts_decide_the_weights():
+    X, y = planted(80)
+    good = parse("Lin + SE(lengthscale=3.0)*Per(period=0.5) + WN(variance=0.01)")
+    bad = parse("SE(lengthscale=0.1) + WN(variance=0.01)")
+    weights = forecast_weights([good, bad], X, y)
+    assert weights.sum() == pytest.approx(1)
+    assert weights[0] > 0.9
+    np.testing.assert_allclose(forecast_weights([good, bad], X[:6], y[:6]), 0.5)
+
+
+@pytest.fixture(scope="module")
+def model():
+    X, y = planted()
+    return fathom.KernelSearch(depth=3, base=("SE", "Lin", "Per", "WN"), n_jobs=1, random_state=0).fit(
+        5 + 2 * X, 10 * y
+    )
+
+
+def test_the_estimator_predicts_in_the_users_units(model):
+    X, y = planted()
+    assert model.score(5 + 2 * X, 10 * y) > 0.95
+    forecast = model.predict_dist(5 + 2 * X)
+    assert forecast.n_components == len(model.members_)
+    assert sum(weight for _, weight in model.members_) == pytest.approx(1)
+    np.testing.assert_allclose(forecast.mean(), model.predict(5 + 2 * X))
+    parts = model.components(5 + 2 * X)
+    assert "constant" in parts
+
+
+def test_a_found_model_survives_its_file(model, tmp_path):
+    fathom.save(model, tmp_path / "m")
+    again = fathom.load(tmp_path / "m")
+    X = np.linspace(0, 12, 9)[:, None]
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert again.kernel_ == model.kernel_
+    assert again.trace_.best == model.trace_.best
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"variant": "fast"}, "variant must be 'interpretability' or 'accuracy', not 'fast'"),
+        ({"criterion": "dic"}, "criterion must be 'bic' or 'aic', not 'dic'"),
+        ({"depth": 0}, "depth and beam must be 1 or more, not 0 and 1"),
+        ({"base": ("RBF",)}, "'RBF' is no base kernel of the search"),
+        ({"backend": "moon"}, "backend must be one of"),
+    ],
+)
+def test_what_bad_settings_get(settings, message):
+    with pytest.raises(ValueError, match=message):
+        fathom.KernelSearch(**{"n_jobs": 1, **settings}).fit(np.arange(9.0)[:, None], np.arange(9.0) % 4)
+
+
+def test_one_output_only():
+    with pytest.raises(ValueError, match="KernelSearch explains one output, y has 2: choose a column"):
+        fathom.KernelSearch().fit(np.arange(9.0)[:, None], np.ones((9, 2)))
