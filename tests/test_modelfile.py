@@ -68,7 +68,7 @@ def rewritten(fitted, path, changes):
             {"version": 99, "fathom": "9.0"},
             "has format version 99, this Fathom reads 1: open it with Fathom 9.0, or fit",
         ),
-        ({"model": "os.system"}, "holds a model of unknown kind 'os.system'; known are GPRegressor"),
+        ({"model": "os.system"}, "holds a model of unknown kind 'os.system'; known are GPRegressor, KernelSearch"),
         ({"kernel": "SE + nonsense"}, "is damaged: KernelSyntaxError: cannot read kernel"),
         ({"scaler": {}}, "is damaged: DataError: the stored scaling is damaged"),
     ],
@@ -120,7 +120,7 @@ def test_a_full_disk_leaves_the_old_file(model, tmp_path, monkeypatch):
 
 
 def test_what_cannot_be_saved(tmp_path):
-    with pytest.raises(ModelFileError, match="dict cannot be saved: only GPRegressor can"):
+    with pytest.raises(ModelFileError, match="dict cannot be saved: only GPRegressor, KernelSearch can"):
         fathom.save({}, tmp_path / "m")
     model = fathom.GPRegressor(n_restarts=1).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 0.0])
     with pytest.raises(ModelFileError, match="cannot write .*: No such file or directory"):

@@ -23,7 +23,7 @@ LARGEST = 1e150  # beyond it squares overflow
 MOST_ROWS = 15_000  # an N×N matrix of 1.8 GB, of which a fit holds four
 
 
-class ExactRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
+class ExactRegressor(RegressorMixin, BaseEstimator):
     """What every exact model shares once it has a posterior on standardised data: checks, units, predictions, files."""
 
     result_: Result | None
@@ -164,7 +164,7 @@ class ExactRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return model
 
 
-class GPRegressor(ExactRegressor):
+class GPRegressor(MultiOutputMixin, ExactRegressor):
     """Exact Gaussian process regression with any kernel of the language.
 
     Parameters

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+from sklearn.utils.validation import column_or_1d
 
 from fathom import linalg
 from fathom.data import Scaler
@@ -81,7 +82,8 @@ class KernelSearch(ExactRegressor):
         X, y = self._checked(X, y)
         if y.ndim == 2 and y.shape[1] > 1:
             raise ValueError(f"KernelSearch explains one output, y has {y.shape[1]}: choose a column")
-        self._single = y.ndim == 1
+        y = column_or_1d(y, warn=True)
+        self._single = True
         self.scaler_ = Scaler.fit(X, y)
         X_std, Y_std = self.scaler_.x(X), self.scaler_.y(y.reshape(-1, 1))
         path = None if self.trace_path is None else Path(self.trace_path)

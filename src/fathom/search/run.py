@@ -23,7 +23,18 @@ from fathom.execute import Executor
 from fathom.kernels.base import Kernel
 from fathom.kernels.leaves import WN
 from fathom.search.grammar import Grammar, expand, normal_form
-from fathom.search.score import Attempt, Criterion, Problem, begin, criterion, only_best, period_pool, polish, proceed
+from fathom.search.score import (
+    Attempt,
+    Criterion,
+    Problem,
+    begin,
+    criterion,
+    only_best,
+    period_pool,
+    polish,
+    proceed,
+    screened,
+)
 from fathom.search.trace import Level, Model, Trace, TraceError, keep_best
 
 # (iterations, share of the candidates that go on): measured to lose a level's winner about one time in six,
@@ -153,7 +164,8 @@ class _Run:
             attempts.sort(key=self.score)
             n = max(FINALISTS, int(np.ceil(share * len(kernels)))) if stage < len(RACE) else len(attempts)
             out += [a for i, a in enumerate(attempts) if i >= n or a.reason is not None]
-            attempts = [only_best(a) if stage > 0 else a for a in attempts[:n] if a.reason is None]
+            alone = stage > 0 or screened(problem) is not problem  # long series climb from one start only
+            attempts = [only_best(a) if alone else a for a in attempts[:n] if a.reason is None]
         return sorted(attempts + out, key=self.score)
 
     def _stage(

@@ -26,6 +26,7 @@ from fathom.starts import given, periodogram_peaks, starting_vectors
 Criterion = Literal["bic", "aic"]
 N_STARTS = 24  # scored by one evaluation each
 N_CLIMBED = 2
+SCREEN = 250  # rows on which a longer series is screened before any candidate sees all of them
 
 
 @dataclass(frozen=True)
@@ -64,28 +65,52 @@ _LAGS: dict[str, Lags] = {}  # of the data this process works on: a search asks 
 
 def evidence_of(problem: Problem, kernel: Kernel) -> Evidence:
     if problem.key not in _LAGS:
-        _LAGS.clear()
+        if len(_LAGS) >= 4:
+            _LAGS.clear()
         _LAGS[problem.key] = lags_of(problem.X)
     return Evidence(kernel, problem.X, problem.y, "zero", _LAGS[problem.key])
 
 
+def screened(problem: Problem) -> Problem:
+    """The problem on a random part of its rows, the same for every candidate; a short one is left whole."""
+    n = len(problem.y)
+    if n < 1.4 * SCREEN:
+        return problem
+    rows = np.sort(np.random.default_rng(0).choice(n, SCREEN, replace=False))
+    return replace(problem, X=problem.X[rows], y=problem.y[rows], key=problem.key + " screen")
+
+
 def begin(problem: Problem, attempt: Attempt, iterations: int) -> Attempt:
-    """Score the starts, climb the best of them a few steps."""
-    kernel = attempt.kernel
-    evidence, rng = evidence_of(problem, kernel), np.random.default_rng(attempt.seed)
+    """Score the starts and climb the best of them a few steps, on part of the rows when there are many.
+
+    What comes out is scored on all rows: evidence on a part ranks structures poorly.
+    """
+    part = screened(problem)
+    evidence = evidence_of(part, attempt.kernel)
+    starts = _starts(part, attempt)
+    scores = [_value(evidence, vector) for vector in starts]
+    best = np.argsort(scores)[::-1][:N_CLIMBED]
+    opened = replace(attempt, vectors=tuple(starts[i] for i in best), values=tuple(scores[i] for i in best))
+    moved = proceed(part, replace(opened, evaluations=len(starts)), iterations, evidence)
+    if part is problem:
+        return moved
+    whole = evidence_of(problem, attempt.kernel)
+    return replace(moved, values=tuple(_value(whole, vector) for vector in moved.vectors))
+
+
+def _starts(problem: Problem, attempt: Attempt) -> list[np.ndarray]:
+    kernel, rng = attempt.kernel, np.random.default_rng(attempt.seed)
     n = N_STARTS if not all(given(kernel)) else 2
     starts = starting_vectors(kernel, problem.X, problem.y, rng, n, pools=problem.pools)
     starts = [_lifted(kernel, vector, i) for i, vector in enumerate(starts)]
-    starts = [np.clip(v, *guarded_space(kernel, problem.X, v).bounds.T) for v in starts]
-    scores = []
-    for vector in starts:
-        try:
-            scores.append(evidence.value(vector))
-        except linalg.NotPositiveDefinite:
-            scores.append(FAILED)
-    best = np.argsort(scores)[::-1][:N_CLIMBED]
-    opened = replace(attempt, vectors=tuple(starts[i] for i in best), values=tuple(scores[i] for i in best))
-    return proceed(problem, replace(opened, evaluations=len(starts)), iterations, evidence)
+    return [np.clip(v, *guarded_space(kernel, problem.X, v).bounds.T) for v in starts]
+
+
+def _value(evidence: Evidence, vector: np.ndarray) -> float:
+    try:
+        return evidence.value(vector)
+    except linalg.NotPositiveDefinite:
+        return FAILED
 
 
 def proceed(problem: Problem, attempt: Attempt, iterations: int, evidence: Evidence | None = None) -> Attempt:
@@ -115,9 +140,10 @@ def polish(problem: Problem, attempt: Attempt, iterations: int) -> Attempt:
 
 
 def _harmonics(attempt: Attempt) -> list[np.ndarray]:
+    """Only of new cycles: those of the parent have been tried before."""
     nodes, found = list(walk(attempt.kernel)), []
     where = {(slot.node, slot.parameter.name): slot.start for slot in slots(attempt.kernel)}
-    for n in (n for n, node in enumerate(nodes) if isinstance(node, Per)):
+    for n in (n for n, node in enumerate(nodes) if isinstance(node, Per) and not node.given):
         for factor in (math.log(0.5), math.log(2.0)):
             vector = attempt.vectors[0].copy()
             vector[where[n, "period"]] += factor
