@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import column_or_1d
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from fathom import linalg
-from fathom.data import Scaler
+from fathom.data import Columns, Dataset, Scaler
 from fathom.estimators import ExactRegressor
 from fathom.evidence import Mean
 from fathom.exact import Posterior
@@ -20,7 +20,7 @@ from fathom.kernels.syntax import parse, to_text
 from fathom.learn import posterior_of
 from fathom.predictive import Predictive
 from fathom.search.average import forecast_weights
-from fathom.search.grammar import Grammar
+from fathom.search.grammar import default_grammar
 from fathom.search.run import OnLevel, OnStage, Settings, search
 from fathom.search.trace import Trace
 
@@ -110,7 +110,7 @@ class KernelSearch(ExactRegressor):
                 raise ValueError(f"{name} must be {' or '.join(map(repr, choices))}, not {getattr(self, name)!r}")
         if self.depth < 1 or self.beam < 1:
             raise ValueError(f"depth and beam must be 1 or more, not {self.depth} and {self.beam}")
-        grammar = Grammar(base=tuple(self.base), n_inputs=n_inputs, variant=self.variant)  # type: ignore[arg-type]
+        grammar = default_grammar(n_inputs, self.variant, tuple(self.base))  # type: ignore[arg-type]
         return Settings(grammar, self.depth, self.criterion, self.beam, int(self.random_state or 0))  # type: ignore[arg-type]
 
     def _set_members(self, X: np.ndarray, Y: np.ndarray) -> None:
@@ -138,6 +138,34 @@ class KernelSearch(ExactRegressor):
         X_std = self._inputs(X)
         parts = [self._predictive(p.mean(X_std), p.var(X_std, noise=observed)) for p in self._posteriors]
         return Predictive.mixture(parts, [weight for _, weight in self.members_])
+
+    def report(self, path: str | Path, dataset: Dataset | None = None, horizon: float | None = None) -> Any:
+        """Write what was found as a self-contained HTML page; returns its facts and words.
+
+        `dataset` lends names, units and dates; without it they are those known from fitting, and the data too.
+        """
+        from fathom.report import document
+
+        check_is_fitted(self)
+        about: dict[str, Any] = {"seconds": sum(level.seconds for level in self.trace_.levels)}
+        own = self._own_data() if dataset is None else dataset
+        return document.write(self, own, path, seed=self.random_state, horizon=horizon, **about)
+
+    def _own_data(self) -> Dataset:
+        """The data of the fit, with as much as is known of their columns."""
+        p, s = self.posterior_, self.scaler_
+        width = p.X.shape[1]
+        names = self._names() or (["x"] if width == 1 else [f"x{i}" for i in range(width)])
+        c: Columns = getattr(self, "columns_", None) or Columns(tuple(names), ("y",))
+        kind = c.rule.kind if c.rule is not None else None
+        return Dataset(
+            *(s.x_back(p.X), s.y_back(p.Y)[:, 0], c.names, c.target or ("y",)),
+            units=c.units,
+            time=c.time,
+            time_kind=kind,
+            rule=c.rule,
+            source="the data of the model",
+        )
 
     # -- model files -------------------------------------------------------------------------------------------
 

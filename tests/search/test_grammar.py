@@ -8,6 +8,7 @@ from fathom.search.grammar import (
     RULES,
     Grammar,
     baseline,
+    default_grammar,
     distribute,
     everywhere,
     expand,
@@ -64,6 +65,12 @@ def test_several_inputs_have_a_leaf_each_and_no_switches():
     grammar = Grammar(base=("SE",), n_inputs=2)
     assert made("add", "WN", grammar) == {"WN + SE[0]", "WN + SE[1]"}
     assert made("changepoint", "WN", grammar) == set()
+
+
+def test_over_several_inputs_only_the_function_grows():
+    grammar = default_grammar(2, "accuracy", ("SE", "Lin"))
+    for candidate in expand(parse("SE[0] + WN"), grammar):
+        assert [str(term) for term in candidate.children if "WN" in str(term)] == ["WN(variance=1.0)"]
 
 
 @pytest.mark.parametrize("variant", ["interpretability", "accuracy"])

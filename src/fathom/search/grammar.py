@@ -159,6 +159,12 @@ class Grammar:
             yield from (leaf(inputs=i) for i in self.inputs()) if name not in ("C", "WN") else (leaf(),)
 
 
+def default_grammar(n_inputs: int, variant: Variant, base: tuple[str, ...]) -> Grammar:
+    """All rules for a single input; C.1 to C.3 and dropping for several, as in the thesis's regression experiments."""
+    rules = tuple(RULES) if n_inputs == 1 else ("add", "multiply", "replace", "drop")
+    return Grammar(base=base, rules=rules, n_inputs=n_inputs, variant=variant)
+
+
 def baseline(name: str, n_inputs: int = 1) -> Grammar:
     """The thesis's baselines as restrictions of the language (table 3.1)."""
     bases, rules = {
@@ -178,13 +184,22 @@ def expand(kernel: Kernel, grammar: Grammar) -> list[Kernel]:
     """Every kernel one step away: canonical, within the limits, without duplicates, in a fixed order."""
     kernel = remember(kernel)
     found: dict[tuple, Kernel] = {}
+    signal, noise = _split(kernel) if grammar.n_inputs > 1 else (kernel, None)
     for name in grammar.rules:
-        for raw in everywhere(kernel, RULES[name], grammar):
-            candidate = normal_form(raw, grammar)
+        for raw in everywhere(signal, RULES[name], grammar):
+            candidate = normal_form(raw if noise is None else raw + noise, grammar)
             if _allowed(candidate, grammar):
                 found.setdefault(candidate.structure(), candidate)
     found.pop(normal_form(kernel, grammar).structure(), None)
     return list(found.values())
+
+
+def _split(kernel: Kernel) -> tuple[Kernel, Kernel | None]:
+    """The function and its noise. Over several inputs only the function grows: noise that varies along some of them
+    takes what belongs to it."""
+    parts = list(kernel.children) if isinstance(kernel, Sum) else [kernel]
+    signal, noise = [p for p in parts if not is_noise(p)], [p for p in parts if is_noise(p)]
+    return (join(Sum, signal), join(Sum, noise)) if signal and noise else (kernel, None)
 
 
 def everywhere(kernel: Kernel, rule: Rule, grammar: Grammar) -> Iterator[Kernel]:
