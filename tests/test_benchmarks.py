@@ -1,0 +1,23 @@
+"""Every benchmark runs in its quick version and says what it measured. Those on catalogue data need FATHOM_DATA."""
+
+import json
+import os
+
+import pytest
+from typer.testing import CliRunner
+
+from fathom.bench import benchmarks
+from fathom.cli import app
+
+NEEDS_DATA = {"additive-regression", "abcd-extrapolation"}
+
+
+@pytest.mark.parametrize("name", sorted(benchmarks()))
+def test_quick_version(name, tmp_path):
+    if name in NEEDS_DATA and "FATHOM_DATA" not in os.environ:
+        pytest.skip("FATHOM_DATA is not set: no benchmark data")
+    result = CliRunner().invoke(app, ["bench", name, "--quick", "--out", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    written = json.loads((tmp_path / f"{name}.json").read_text())
+    assert written["rows"]
+    assert written["quick"] is True
