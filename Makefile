@@ -1,5 +1,5 @@
 # On a fresh clone with only Python (3.11 or newer), pip and make:
-#   make demo   fits the airline series and draws its components into demo/
+#   make demo   searches the airline series for its structure and writes the report into demo/
 #   make test   lint, types and the whole test suite
 PYTHON ?= python3
 BIN := .venv/bin
@@ -21,7 +21,8 @@ setup: .venv/dev
 	@touch $@
 
 demo: .venv/ready
-	$(BIN)/fathom demo --out demo
+	@mkdir -p demo
+	$(BIN)/fathom report airline --out demo/airline.html
 
 lint: .venv/dev
 	$(BIN)/ruff check .

@@ -140,6 +140,7 @@ def _header(dataset: Any) -> Any:
 
 
 app.command()(automatic.search)
+app.command()(automatic.report)
 
 
 # -- predict -----------------------------------------------------------------------------------------------------
@@ -287,56 +288,3 @@ def bench(
         console.show_json(result)
     else:
         console.show_table(result["rows"], result["title"], [*result["notes"], f"Written to {written}"])
-
-
-# -- demonstration -----------------------------------------------------------------------------------------------
-
-
-@app.command(hidden=True)
-def demo(out: Annotated[Path, typer.Option(help="Folder for the files.")] = Path("demo")) -> None:
-    """Fit the airline passengers, forecast two years, and draw the parts."""
-    from fathom import forecast, plotting
-    from fathom.compare import gp
-    from fathom.datasets import load
-    from fathom.kernels.syntax import to_text
-    from fathom.modelfile import save
-
-    horizon = 24
-    out.mkdir(parents=True, exist_ok=True)
-    dataset = load("airline")
-    print(
-        f"Fitting {dataset.n_rows} months of airline passengers with a trend, a growing yearly cycle and the rest ..."
-    )
-    model = _fit(gp("Lin + SE*Per*Lin + SE", 0), dataset)
-    save(model, out / "airline.fathom")
-    console.wrote(out / "airline.fathom")
-    table = forecast.predict(model, forecast.future(model, horizon), (0.05, 0.5, 0.95))
-    with console.replacing(out / "forecast.csv") as path:
-        path.write_text(table.csv(), encoding="utf-8")
-    figure = plotting.components(model, dataset=dataset, horizon=horizon)
-    for kind in ("png", "svg"):
-        with console.replacing(out / f"airline-components.{kind}") as path:
-            plotting.save(figure, path)
-    _show_demo(out, to_text(console.rounded(model.kernel_)), table)
-
-
-def _show_demo(out: Path, kernel: str, table: Any) -> None:
-    peak = max(table.rows, key=lambda row: row[table.header.index("mean")])
-    values = dict(zip(table.header, peak, strict=True))
-    console.show_lines(
-        [
-            "",
-            f"The highest month to come is {values['date']}: about {values['mean']:.0f} thousand passengers,",
-            f"between {values['q0.05']:.0f} and {values['q0.95']:.0f} thousand with probability 90 %.",
-            "",
-        ]
-    )
-    console.show_facts(
-        [
-            (f"{out}/airline-components.png", "look at this first: the forecast, and the parts it is made of"),
-            (f"{out}/airline-components.svg", "the same, with its text kept as text"),
-            (f"{out}/forecast.csv", f"{len(table.rows)} months: mean, standard deviation, quantiles"),
-            (f"{out}/airline.fathom", f"the model; try: fathom predict {out}/airline.fathom --horizon 36"),
-            ("kernel", kernel),
-        ]
-    )

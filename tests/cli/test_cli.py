@@ -315,18 +315,3 @@ def test_the_registry_of_the_clone_is_found():
     from fathom import bench
 
     assert "speed" in bench.benchmarks()
-
-
-# -- demonstration -----------------------------------------------------------------------------------------------
-
-
-def test_the_demonstration_leaves_its_files(somewhere, monkeypatch):
-    from fathom import compare
-
-    quick = compare.gp
-    monkeypatch.setattr(compare, "gp", lambda kernel, seed: quick(kernel, seed, restarts=1))
-    text = run("demo", "--out", "shown")
-    names = {path.name for path in (somewhere / "shown").iterdir()}
-    assert names == {"airline-components.png", "airline-components.svg", "airline.fathom", "forecast.csv"}
-    assert len(table((somewhere / "shown" / "forecast.csv").read_text())) == 24
-    assert "look at this first" in text

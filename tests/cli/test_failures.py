@@ -188,13 +188,15 @@ def test_an_interrupt_is_130_and_leaves_nothing(command, monkeypatch):
 
 
 def test_an_interrupt_names_what_is_complete(monkeypatch):
-    from fathom import plotting
+    from fathom.report import document
 
-    monkeypatch.setattr(plotting, "components", stop)
-    result = invoke("demo", "--out", "shown")
+    monkeypatch.setattr(document, "write", stop)
+    result = invoke("report", "d.csv", "--depth", "1", "--jobs", "1", "--out", "r.html", "--save", "m.fathom")
     assert result.exit_code == 130
-    assert re.search("written so far, and complete: shown.airline.fathom, shown.forecast.csv$", result.stderr.strip())
-    assert set(os.listdir("shown")) == {"airline.fathom", "forecast.csv"}
+    complete = re.search("written so far, and complete: (.*)$", result.stderr.strip()).group(1)
+    assert set(complete.split(", ")) == {"r.html.trace.json", "m.fathom"}
+    assert {"r.html.trace.json", "m.fathom"} <= set(os.listdir())
+    assert "r.html" not in os.listdir()
 
 
 def test_a_bug_keeps_its_traceback(monkeypatch):

@@ -1,5 +1,7 @@
 """Models that several tests describe, fitted once."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -32,3 +34,15 @@ def several():
     )
     model = fathom.GPRegressor(kernel, optimise=False).fit(data.X, data.y)
     return data, model, gather(model, data)
+
+
+@pytest.fixture(scope="session")
+def searched():
+    """A short search of the airline series: data and model. Its second best is brought within reach of the best."""
+    data = fathom.datasets.load("airline")
+    model = fathom.KernelSearch(depth=2, n_jobs=1, backend="serial", random_state=0).fit(data.X, data.y)
+    model.columns_ = data.columns
+    best, second, *_ = model.trace_.kept
+    model.trace_ = replace(model.trace_, kept=(best, replace(second, score=best.score + 4)))
+    model._set_members(model.posterior_.X, model.posterior_.Y)
+    return data, model

@@ -1,0 +1,125 @@
+"""The report without pictures: Markdown to read, JSON to compute with. The same facts, the same words."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+from fathom.report import criticism, prose
+from fathom.report.contents import Report
+from fathom.report.parameters import rounded, rows
+from fathom.report.pathview import ENDS, failures
+from fathom.report.verdicts import LEVEL
+from fathom.report.words import percent
+
+
+def json_text(report: Report) -> str:
+    """Facts, checks, agreement and trace; numbers that JSON does not know are null."""
+    trace = getattr(report.model, "trace_", None)
+    found = {
+        "title": report.title,
+        "headline": report.headline,
+        "facts": report.facts.to_dict(),
+        "checks": [check.to_dict() | {"verdict": report.say(check)} for check in report.checks],
+        "agreement": None if report.agreement is None else report.agreement.to_dict(),
+        "trace": None if trace is None else json.loads(trace.to_json()),
+        "data_notes": list(report.dataset.notes),
+        "command": report.origin.command,
+        "seconds": report.origin.seconds,
+        "seed": report.origin.seed,
+        "version": report.version,
+    }
+    return json.dumps(_plain(found), indent=1, ensure_ascii=False) + "\n"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def markdown(report: Report) -> str:
+    """The page as text."""
+    blocks = [f"# {escape(report.title)}", escape(report.headline), *_parts(report), *_sure(report)]
+    blocks += [*_sections(report), *_checks(report), *_search(report), *_fine_print(report)]
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def escape(text: str) -> str:
+    """Text that Markdown leaves as it is, HTML included."""
+    for mark in ("\\", "`", "*", "_", "<", ">", "|", "[", "]"):
+        text = text.replace(mark, f"\\{mark}")
+    return " ".join(text.split())
+
+
+def _code(text: str) -> str:
+    """Text as code, in which no mark has a meaning but the one that ends it."""
+    fence = "``" if "`" in text else "`"
+    return f"{fence}{text}{fence}"
+
+
+def _parts(report: Report) -> list[str]:
+    lines = ["| | part | share of variance | |", "|--:|:--|--:|:--|"]
+    for c, texts in zip(report.facts.components, report.texts(), strict=True):
+        share = percent(max(c.score.delta_r2, 0.0))
+        lines.append(f"| {c.number} | {escape(texts.summary)} | {share} | {c.score.tag} |")
+    return ["\n".join(lines)]
+
+
+def _sure(report: Report) -> list[str]:
+    lines = "\n".join(f"- **{about}:** {escape(text)}" for about, text in report.sure())
+    short = escape(" ".join(prose.executive_summary(report.facts)))
+    return ["## How sure are we", lines, short, _list(prose.remarks(report.facts))]
+
+
+def _list(lines: list[str]) -> str:
+    return "\n".join(f"- {escape(line)}" for line in lines)
+
+
+def _sections(report: Report) -> list[str]:
+    blocks = []
+    for c, texts in zip(report.facts.components, report.texts(), strict=True):
+        blocks += [f"## {c.number}. {escape(texts.name)}", escape(" ".join(texts.sentences))]
+        blocks.append(escape("Beyond the data: " + " ".join(texts.extrapolation)) if texts.extrapolation else "")
+        table = [
+            f"| {escape(row.name)} | {escape(row.value)} | {escape(row.interval)} | {escape(row.unit)} |"
+            for row in rows(c)
+        ]
+        if table:
+            blocks.append("\n".join(["| parameter | value | 90 % interval | unit |", "|:--|--:|:--|:--|", *table]))
+        blocks.append(_list([report.say(check) for check in criticism.failed(report.of_part(c), LEVEL)]))
+    return blocks
+
+
+def _checks(report: Report) -> list[str]:
+    return ["## Checks", _list([report.say(check) for check in report.whole()])]
+
+
+def _search(report: Report) -> list[str]:
+    trace = getattr(report.model, "trace_", None)
+    if trace is None:
+        return []
+    lines = ["| level | score | structure |", "|--:|--:|:--|"]
+    lines += [f"| {lv.depth} | {lv.best.score:.1f} | {_code(lv.best.structure())} |" for lv in trace.levels]
+    near = [f"{_code(tie.structure())} is {tie.score - trace.best.score:.1f} behind" for tie in trace.near_ties()]
+    ended = ENDS.get(trace.status, f"It ended: {trace.status}.")
+    return ["## How the model was found", "\n".join(lines), ended, "\n".join(f"- {line}" for line in near)]
+
+
+def _fine_print(report: Report) -> list[str]:
+    facts, origin = report.facts, report.origin
+    source = f"{escape(facts.setting.source)}, " if facts.setting.source else ""
+    said = [f"kernel: {_code(rounded(facts.kernel))}", f"data: {source}{facts.setting.n_rows} rows"]
+    said += [escape(note) for note in report.dataset.notes]
+    trace = getattr(report.model, "trace_", None)
+    said += [f"failed: {escape(text)}" for text in (failures(trace) if trace is not None else [])]
+    said.append(f"Fathom {report.version}")
+    said += [f"seed {origin.seed}"] if origin.seed is not None else []
+    said += [f"{origin.seconds:.1f} seconds"] if origin.seconds is not None else []
+    said += [f"command: {_code(origin.command)}"] if origin.command else []
+    return ["## Fine print", "\n".join(f"- {line}" for line in said)]
