@@ -104,17 +104,17 @@ def starting_vectors(
     Kept parameters have the kernel's value in the first start and move a little in the others.
     """
     nodes, columns = list(walk(kernel)), columns_of(X, y, pools)
-    keep = given(kernel) if keep is None else keep
-    vectors = []
+    keep, where = given(kernel) if keep is None else keep, slots(kernel)
+    here, vectors = np.array(to_vector(kernel), dtype=float), []
     for i in range(n):
-        vector = np.array(to_vector(kernel), dtype=float)
-        for slot, kept in zip(slots(kernel), keep, strict=True):
-            where = slice(slot.start, slot.start + slot.size)
+        vector = here.copy()
+        for slot, kept in zip(where, keep, strict=True):
+            entries = slice(slot.start, slot.start + slot.size)
             if kept:
-                vector[where] += 0.3 * rng.standard_normal(slot.size) * (i > 0)
+                vector[entries] += 0.3 * rng.standard_normal(slot.size) * (i > 0)
             else:
                 node = nodes[slot.node]
-                vector[where] = _draw(node, slot, _seen(node, columns), rng, i)
+                vector[entries] = _draw(node, slot, _seen(node, columns), rng, i)
         vectors.append(vector)
     return vectors
 

@@ -152,10 +152,10 @@ def test_a_modulating_line_has_its_zero_outside_the_data():
     assert len(modulating_lines(kernel)) == 1
     from fathom.kernels import to_vector
 
-    _, high = guarded_space(kernel, X, to_vector(kernel)).bounds[2]
+    _, high = guarded_space(kernel, X)(to_vector(kernel)).bounds[2]
     assert high < 0
     right = parse("SE*Lin(location=8.0) + Lin")
-    assert guarded_space(right, X, to_vector(right)).bounds[2][0] > 10
+    assert guarded_space(right, X)(to_vector(right)).bounds[2][0] > 10
 
 
 def test_periods_come_from_the_series_and_from_the_residual():

@@ -12,6 +12,7 @@ and inputs only, so one serves every parameter vector of a fit.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import reduce
@@ -165,7 +166,7 @@ class Plan:
 
     def _coefficient(self, values: Values, term: tuple[Place, ...]) -> float:
         """The product of the variances of a term's leaves (a switch's weights have none)."""
-        return float(np.prod([values.nodes[node].variance for node, _ in term]))
+        return math.prod(float(values.nodes[node].variance) for node, _ in term)
 
     def _lag_product(self, values: Values, term: tuple[Place, ...], but: Place | None = None) -> Any:
         """The product of a term's lag factors (leaving out one): 1 when there are none."""

@@ -6,6 +6,7 @@ its scale pinned: the vector has exactly as many entries as the kernel has effec
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -39,7 +40,7 @@ def slots(kernel: Kernel) -> tuple[Slot, ...]:
                 continue
             shape = np.shape(getattr(node, p.name))
             held = 1 if (p.size == "list" and p.name == "weight") else 0
-            size = int(np.prod(shape)) - held
+            size = math.prod(shape) - held
             found.append(Slot(index, p, shape, start, size, held))
             start += size
     return tuple(found)

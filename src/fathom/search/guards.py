@@ -7,6 +7,7 @@ data makes a component vanish at one point, and a window at the very end of the 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -21,18 +22,25 @@ SHARPNESS = 3.0  # κ × width of a window, at least
 MARGIN = 0.05  # of the range that a switch keeps from either end
 
 
-def guarded_space(kernel: Kernel, X: np.ndarray, vector: np.ndarray) -> Space:
-    """Steps and bounds for a search: those of any fit, tightened. A modulating line stays on the side it is on."""
+def guarded_space(kernel: Kernel, X: np.ndarray) -> Callable[[np.ndarray], Space]:
+    """Steps and bounds for a search, as a function of the start: those of any fit, tightened.
+
+    Only the side of a modulating line depends on the start: it stays where it is. The rest is worked out once.
+    """
     where, columns = space(kernel, X), columns_of(X, np.zeros(len(X)))
-    bounds, nodes = where.bounds.copy(), list(walk(kernel))
-    modulators = modulating_lines(kernel)
-    for slot in slots(kernel):
-        node = nodes[slot.node]
-        column = columns[int(node.inputs[0]) if node.inputs else 0]
-        limits = _limits(node, slot, column, slot.node in modulators, vector[slot.start])
-        if limits is not None:
-            bounds[slot.start : slot.start + slot.size] = limits
-    return Space(where.scales, bounds)
+    nodes, modulators = list(walk(kernel)), modulating_lines(kernel)
+    placed = [(slot, nodes[slot.node]) for slot in slots(kernel)]
+    seen = [columns[int(node.inputs[0]) if node.inputs else 0] for _, node in placed]
+
+    def at(vector: np.ndarray) -> Space:
+        bounds = where.bounds.copy()
+        for (slot, node), column in zip(placed, seen, strict=True):
+            limits = _limits(node, slot, column, slot.node in modulators, vector[slot.start])
+            if limits is not None:
+                bounds[slot.start : slot.start + slot.size] = limits
+        return Space(where.scales, bounds)
+
+    return at
 
 
 def _limits(node: Kernel, slot: Slot, column: Column, modulates: bool, value: float) -> tuple[float, float] | None:

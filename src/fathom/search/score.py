@@ -103,7 +103,8 @@ def _starts(problem: Problem, attempt: Attempt) -> list[np.ndarray]:
     n = N_STARTS if not all(given(kernel)) else 2
     starts = starting_vectors(kernel, problem.X, problem.y, rng, n, pools=problem.pools)
     starts = [_lifted(kernel, vector, i) for i, vector in enumerate(starts)]
-    return [np.clip(v, *guarded_space(kernel, problem.X, v).bounds.T) for v in starts]
+    guard = guarded_space(kernel, problem.X)
+    return [np.clip(v, *guard(v).bounds.T) for v in starts]
 
 
 def _value(evidence: Evidence, vector: np.ndarray) -> float:
@@ -116,9 +117,10 @@ def _value(evidence: Evidence, vector: np.ndarray) -> float:
 def proceed(problem: Problem, attempt: Attempt, iterations: int, evidence: Evidence | None = None) -> Attempt:
     """Climb every start that is still alive some steps further."""
     evidence = evidence_of(problem, attempt.kernel) if evidence is None else evidence
+    guard = guarded_space(attempt.kernel, problem.X)
     vectors, values, evaluations = [], [], attempt.evaluations
     for vector in attempt.vectors:
-        result = maximise(evidence, [vector], guarded_space(attempt.kernel, problem.X, vector), iterations)
+        result = maximise(evidence, [vector], guard(vector), iterations)
         vectors.append(result.vector)
         values.append(result.value)
         evaluations += result.stats["evaluations"]

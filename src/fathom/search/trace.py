@@ -100,6 +100,7 @@ class Trace:
             try:
                 with os.fdopen(handle, "w") as stream:
                     stream.write(self.to_json())
+                os.chmod(temporary, 0o644)  # mkstemp makes it private; a trace is an ordinary file
                 os.replace(temporary, path)
             finally:
                 Path(temporary).unlink(missing_ok=True)
