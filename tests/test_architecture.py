@@ -22,7 +22,7 @@ ROOMS = [
     {"datasets", "evidence", "exact", "starts"},
     {"learn"},
     {"search"},
-    {"report", "partnames"},
+    {"report"},
     {"estimators"},
     {"kernelsearch"},
     {"modelfile", "plotting", "drawing", "timeticks", "compare", "forecast"},

@@ -8,7 +8,7 @@ import pytest
 import fathom
 from fathom import plotting
 from fathom.kernels.syntax import parse
-from fathom.partnames import Axis, inputs_of, title
+from fathom.report.names import Axis, inputs_of, title
 from fathom.timeaxis import TimeRule
 
 MONTHLY = TimeRule("date", "months", 1.0, "{Y}-{m:02}")

@@ -5,7 +5,7 @@
 
 Colour carries meaning: grey is data, one accent is the model, each part has its own from the Okabe-Ito set, which
 colour-blind readers can tell apart; opacity is probability. The look is in `drawing.py`, the words are in
-`partnames.py`, the time ticks in `timeticks.py`.
+`report/names.py`, the time ticks in `timeticks.py`.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from fathom.compare import named
 from fathom.data import Columns, Dataset
 from fathom.kernels.base import Kernel
 from fathom.kernels.leaves import is_noise
-from fathom.partnames import Axis, inputs_of, title
 from fathom.predictive import Predictive
+from fathom.report.names import Axis, inputs_of, title
 from fathom.table import listing
 from fathom.timeticks import set_time_ticks
 

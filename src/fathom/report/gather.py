@@ -11,11 +11,11 @@ from fathom.data import Dataset
 from fathom.kernels.algebra import with_names
 from fathom.kernels.base import Kernel
 from fathom.kernels.syntax import to_text
-from fathom.partnames import PERIODIC, inputs_of
 from fathom.report.anatomy import Anatomy
 from fathom.report.effects import effects, orders
 from fathom.report.facts import AtData, Component, Curve, Facts, Forecast, Outlook, Setting, Surface
 from fathom.report.laplace import Z90, estimates
+from fathom.report.names import PERIODIC, inputs_of
 from fathom.report.regions import factors_of, regions_of
 from fathom.report.selection import Selection, select
 from fathom.report.shape import growths_of, head_of, measure

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from fathom.partnames import PERIODIC, SMOOTH, stretches
 from fathom.report.effects import Effect
 from fathom.report.facts import Component, Facts
+from fathom.report.names import PERIODIC, SMOOTH, stretches
 from fathom.report.words import Axis, capital, counted, listed, percent, quantity, sentence
 
 HARDLY = 3.0  # lengthscale over range beyond which a function hardly bends along an input

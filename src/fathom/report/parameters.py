@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from fathom.partnames import PERIODIC, SMOOTH
 from fathom.report.facts import Component
 from fathom.report.laplace import Estimate
+from fathom.report.names import PERIODIC, SMOOTH
 from fathom.report.regions import SWITCHES
 from fathom.report.words import Axis, number
 

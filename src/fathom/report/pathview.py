@@ -14,8 +14,8 @@ from fathom.kernels.base import Kernel
 from fathom.kernels.syntax import to_text
 from fathom.learn import posterior_of
 from fathom.linalg import NotPositiveDefinite
-from fathom.partnames import title
 from fathom.report.facts import Facts
+from fathom.report.names import title
 from fathom.report.scales import limits
 from fathom.report.svg import Panel, picture
 from fathom.report.words import MINUS, counted, listed

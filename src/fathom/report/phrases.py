@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from fathom.partnames import PERIODIC, SMOOTH
 from fathom.report.facts import Component
+from fathom.report.names import PERIODIC, SMOOTH
 from fathom.report.regions import SWITCHES, Edge, Region
 from fathom.report.shape import Cycle
 from fathom.report.words import Axis, listed, number, quantity

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fathom.partnames import name_of
 from fathom.report import joint, sentences
 from fathom.report import phrases as say
 from fathom.report.facts import Component, Facts
+from fathom.report.names import name_of
 from fathom.report.selection import LEAST_GAIN
 from fathom.report.words import between, capital, counted, listed, number, percent, quantity, sentence
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from fathom.partnames import PERIODIC, SMOOTH
 from fathom.report import phrases as say
 from fathom.report.facts import Component
+from fathom.report.names import PERIODIC, SMOOTH
 from fathom.report.words import listed, number, percent, quantity, sentence
 
 TAGS = {

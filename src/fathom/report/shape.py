@@ -8,8 +8,8 @@ from typing import Literal
 
 import numpy as np
 
-from fathom.partnames import PERIODIC, SMOOTH
 from fathom.report.anatomy import Anatomy
+from fathom.report.names import PERIODIC, SMOOTH
 from fathom.report.regions import SWITCHES, Factor
 from fathom.report.words import Axis
 
