@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import re
 import sys
 import traceback
@@ -18,6 +17,8 @@ from typing import Any
 
 import typer
 from typer.core import TyperGroup
+
+from fathom import files
 
 PACKAGE = Path(__file__).parent
 INTERRUPTED = 130  # 128 + SIGINT, what shells expect
@@ -108,16 +109,10 @@ def _saved() -> str:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A path beside `path` to write to: it takes the place of `path` if all goes well, and is removed if not."""
+    """As `files.replacing`, for a file that the command names when it is interrupted later."""
     check_folder(path)
-    temporary = path.with_name(f".{path.stem}-{os.getpid()}{path.suffix}")
-    try:
+    with files.replacing(path) as temporary:
         yield temporary
-        os.replace(temporary, path)
-    except OSError as problem:
-        raise OSError(f"cannot write {path}: {problem.strerror or problem}; nothing was changed") from None
-    finally:
-        temporary.unlink(missing_ok=True)
     wrote(path)
 
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import os
-import tempfile
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -17,6 +15,7 @@ from typing import Any
 import numpy as np
 
 import fathom
+from fathom.files import replacing
 
 VERSION = 1
 MODELS = {
@@ -38,21 +37,9 @@ def save(model: Any, path: str | Path) -> None:
         raise ModelFileError(f"{name} cannot be saved: only {', '.join(MODELS)} can")
     description, arrays = model.to_state()
     header = {"format": "fathom", "version": VERSION, "model": name, "fathom": fathom.__version__}
-    path = Path(path)
-    try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent or ".", prefix=f".{path.name}.")
-    except OSError as problem:
-        raise ModelFileError(f"cannot write {path}: {problem.strerror}") from None
-    try:
-        with os.fdopen(handle, "wb") as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.writestr("model.json", json.dumps(header | description, indent=1))
-            archive.writestr("arrays.safetensors", to_bytes({k: np.ascontiguousarray(v) for k, v in arrays.items()}))
-        os.chmod(temporary, 0o644)  # mkstemp makes it private; a model is an ordinary file
-        os.replace(temporary, path)
-    except OSError as problem:
-        raise ModelFileError(f"cannot write {path}: {problem.strerror}; nothing was changed") from None
-    finally:
-        Path(temporary).unlink(missing_ok=True)
+    with replacing(path, ModelFileError) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("model.json", json.dumps(header | description, indent=1))
+        archive.writestr("arrays.safetensors", to_bytes({k: np.ascontiguousarray(v) for k, v in arrays.items()}))
 
 
 def load(path: str | Path) -> Any:

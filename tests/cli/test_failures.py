@@ -143,7 +143,7 @@ def full(*_, **__):
 def test_a_full_disk_leaves_the_old_forecast(model, monkeypatch):
     Path("f.csv").write_text("old")
     before = files()
-    monkeypatch.setattr(console.os, "replace", full)
+    monkeypatch.setattr(os, "replace", full)
     fails("cannot write f.csv: No space left on device; nothing was changed", *_forecast(model))
     assert files() == before
     assert Path("f.csv").read_text() == "old"
@@ -154,10 +154,8 @@ def _forecast(model: str) -> tuple[str, ...]:
 
 
 def test_a_full_disk_leaves_the_old_model(model, monkeypatch):
-    from fathom import modelfile
-
     before, old = files(), Path(model).read_bytes()
-    monkeypatch.setattr(modelfile.os, "replace", full)
+    monkeypatch.setattr(os, "replace", full)
     fails("cannot write m.fathom: No space left", "fit", "d.csv", "--restarts", "1", "--out", model)
     assert files() == before
     assert Path(model).read_bytes() == old

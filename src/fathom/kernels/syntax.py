@@ -59,7 +59,7 @@ def _is_default(kernel: Kernel, field: str) -> bool:
 def _array(value: Any) -> np.ndarray:
     try:
         return np.asarray(value, dtype=float)
-    except Exception:  # a tracer or a placeholder of tree_map: printed as it prints itself
+    except (TypeError, ValueError):  # a tracer or a placeholder of tree_map: printed as it prints itself
         return np.asarray(None)
 
 

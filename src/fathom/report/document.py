@@ -8,9 +8,7 @@ order. The file needs no network, and no script to be read.
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -22,6 +20,7 @@ from markupsafe import Markup, escape
 
 from fathom.data import Dataset
 from fathom.dates import MONTHS
+from fathom.files import replacing
 from fathom.report import criticism, effectsview, figures, plaintext, prose
 from fathom.report.contents import Origin, Report, make, predict
 from fathom.report.criticism import Check
@@ -53,7 +52,8 @@ def write(
     """
     report = make(model, dataset, Origin(command, seconds, seed), horizon)
     text = {"html": html, "markdown": plaintext.markdown, "json": plaintext.json_text}[form](report)
-    _replace(Path(path), text)
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
     return report
 
 
@@ -67,21 +67,6 @@ def json(model: Any, dataset: Dataset, **about: Any) -> str:
     """The facts, the checks and the trace as JSON; keywords as in `write`."""
     horizon = about.pop("horizon", None)
     return plaintext.json_text(make(model, dataset, Origin(**about), horizon))
-
-
-def _replace(path: Path, text: str) -> None:
-    temporary = ""
-    try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
-        os.chmod(temporary, 0o644)  # a page to be passed on, unlike most temporary files
-        os.replace(temporary, path)
-    except OSError as problem:
-        raise OSError(f"cannot write {path}: {problem.strerror or problem}; nothing was changed") from None
-    finally:
-        if temporary:
-            Path(temporary).unlink(missing_ok=True)
 
 
 @cache

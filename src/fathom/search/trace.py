@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
+from fathom.files import replacing
 from fathom.kernels.algebra import n_effective
 from fathom.kernels.base import Kernel
 from fathom.kernels.syntax import parse, to_text
@@ -95,17 +94,8 @@ class Trace:
 
     def write(self, path: Path) -> None:
         """Whole or not at all: a trace cut short could not be resumed."""
-        try:
-            handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-            try:
-                with os.fdopen(handle, "w") as stream:
-                    stream.write(self.to_json())
-                os.chmod(temporary, 0o644)  # mkstemp makes it private; a trace is an ordinary file
-                os.replace(temporary, path)
-            finally:
-                Path(temporary).unlink(missing_ok=True)
-        except OSError as problem:
-            raise TraceError(f"cannot write {path}: {problem.strerror}") from None
+        with replacing(path, TraceError) as temporary:
+            temporary.write_text(self.to_json(), encoding="utf-8")
 
 
 def _models(stored: list[dict[str, Any]]) -> tuple[Model, ...]:
