@@ -71,6 +71,7 @@ class Plan:
         self._storage = np.zeros(n * n + n)  # n zeros behind the matrix: `Lags.pull` reads rows one longer
         self._spare = np.zeros(n * n + n)
         self._buffer = np.empty((n, n))
+        self._outer: dict[int, np.ndarray] = {}
         self.K = self._storage[: n * n].reshape(n, n)
         self._H = self._spare[: n * n].reshape(n, n)
 
@@ -137,7 +138,7 @@ class Plan:
             values.products[g] = (w, None, v, None)
             return False
         T = self.lags.expand(v) if not constant else np.broadcast_to(np.asarray(v), K.shape)
-        W = None if w is None else np.multiply.outer(w, w)
+        W = None if w is None else np.multiply(w[:, None], w, out=self._weight_matrix(g))
         for place in group.matrices:
             A = values.factor[place][0]
             W = A.copy() if W is None else np.multiply(W, A, out=W)
@@ -150,6 +151,12 @@ class Plan:
             np.multiply(W, T, out=self._buffer)
             np.add(K, self._buffer, out=K)
         return False
+
+    def _weight_matrix(self, g: int) -> np.ndarray:
+        """A matrix for w wᵀ, kept from one evaluation to the next: new memory costs more than filling it."""
+        if g not in self._outer:
+            self._outer[g] = np.empty_like(self.K)
+        return self._outer[g]
 
     def _weight(self, values: Values, group: Group) -> np.ndarray | None:
         if not group.weights:
