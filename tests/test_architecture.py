@@ -58,7 +58,7 @@ def test_imports_point_one_way(path):
 
 
 def test_every_file_has_a_room():
-    assert {room(path) for path in FILES} - {"__init__"} <= set(LEVEL)
+    assert {room(path) for path in FILES} - {"__init__"} == set(LEVEL)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
