@@ -20,7 +20,7 @@ ROOMS = [
     {"timeaxis", "dates"},
     {"data", "csvfile", "metrics"},
     {"datasets", "evidence", "exact", "starts"},
-    {"learn"},
+    {"collapsed", "laplace", "learn"},
     {"search"},
     {"report"},
     {"estimators"},
@@ -94,7 +94,7 @@ def test_importing_fathom_is_light():
 
 
 @pytest.mark.parametrize(
-    "module", ["kernels.plan", "evidence", "exact", "learn", "search.run", "data", "datasets", "metrics"]
+    "module", ["kernels.plan", "evidence", "exact", "collapsed", "learn", "search.run", "data", "datasets", "metrics"]
 )
 def test_workers_need_no_jax(module):
     assert not modules_after(f"import fathom.{module}") & {"jax", "pandas", "matplotlib", "typer", "sklearn"}

@@ -52,12 +52,14 @@ class Values:
     products: dict[int, Any] = field(default_factory=dict)  # by group: (w, W, v, T)
 
 
-class Plan:
-    """Evaluates kernels of one structure at one set of inputs X (N, D)."""
+class Expansion:
+    """A kernel over fixed inputs X (N, D) as groups of terms: what square and oblong matrices of it share.
 
-    def __init__(self, kernel: Kernel, X: np.ndarray, lags: Lags | None = None):
-        self.kernel, self.X = kernel, np.asarray(X, dtype=float)
-        self.lags = lags_of(self.X) if lags is None else lags
+    `lags` turns a vector over lags into a matrix (`expand`) and back (`pull`).
+    """
+
+    def __init__(self, kernel: Kernel, X: np.ndarray, lags: Any):
+        self.kernel, self.X, self.lags = kernel, np.asarray(X, dtype=float), lags
         self.slots: tuple[Slot, ...] = slots(kernel)
         self.n_free = sum(slot.size for slot in self.slots)
         nodes = list(walk(kernel))
@@ -67,13 +69,6 @@ class Plan:
             nodes = list(walk(self.kernel))
             numbers = {id(node): i for i, node in enumerate(nodes)}
         self.groups = _group(list(_terms(self.kernel, numbers)), nodes)
-        n = len(self.X)
-        self._storage = np.zeros(n * n + n)  # n zeros behind the matrix: `Lags.pull` reads rows one longer
-        self._spare = np.zeros(n * n + n)
-        self._buffer = np.empty((n, n))
-        self._outer: dict[int, np.ndarray] = {}
-        self.K = self._storage[: n * n].reshape(n, n)
-        self._H = self._spare[: n * n].reshape(n, n)
 
     # -- forward -----------------------------------------------------------------------------------------------
 
@@ -110,6 +105,84 @@ class Plan:
 
     def _column(self, node: Kernel) -> np.ndarray:
         return self.X[:, self._columns(node)[0]]
+
+    def _weight(self, values: Values, group: Group) -> np.ndarray | None:
+        if not group.weights:
+            return None
+        return reduce(np.multiply, (values.factor[place][0] for place in group.weights))
+
+    def _coefficient(self, values: Values, term: tuple[Place, ...]) -> float:
+        """The product of the variances of a term's leaves (a switch's weights have none)."""
+        return math.prod(float(values.nodes[node].variance) for node, _ in term)
+
+    def _lag_product(self, values: Values, term: tuple[Place, ...], but: Place | None = None) -> Any:
+        """The product of a term's lag factors (leaving out one): 1 when there are none."""
+        factors = [values.factor[p][0] for p in term if p != but and p in values.factor and _is_lag(values, p)]
+        return reduce(np.multiply, factors) if factors else 1.0
+
+    # -- backward ----------------------------------------------------------------------------------------------
+
+    def _gathered(self, gradients: dict) -> np.ndarray:
+        """The slopes by node and parameter as one vector."""
+        out = np.zeros(self.n_free)
+        for slot in self.slots:
+            gradient = np.ravel(gradients.get((slot.node, slot.parameter.name), 0.0))
+            out[slot.start : slot.start + slot.size] = gradient[slot.held :]
+        return out
+
+    def _pull_term(self, values: Values, term: tuple, group: Group, pulled: np.ndarray, gradients: dict) -> None:
+        c = self._coefficient(values, term)
+        whole = self._lag_product(values, term)
+        inner = c * float(pulled @ whole) if np.ndim(whole) else c * float(pulled.sum())
+        self._pull_scales(values, group, lambda _: inner, gradients, [term])
+        for place in term:
+            if place in values.factor and _is_lag(values, place):
+                cotangent = c * pulled * self._lag_product(values, term, but=place)
+                self._pull_lag(values, place, cotangent, gradients)
+
+    def _pull_lag(self, values: Values, place: Place, cotangent: np.ndarray, gradients: dict) -> None:
+        node = values.nodes[place[0]]
+        columns = self._columns(node)
+        for name, slope in values.factor[place][1].items():
+            if name == "lengthscale" and isinstance(node, Radial) and len(columns) > 1:
+                by_input = self.lags.squares(columns) @ (cotangent * slope)
+                gradient = -2 * by_input * np.asarray(node.lengthscale) ** -2.0
+            else:
+                gradient = cotangent @ slope
+            accumulate(gradients, place[0], name, gradient)
+
+    def _pull_scales(
+        self, values: Values, group: Group, inner: Any, gradients: dict, terms: list | None = None
+    ) -> None:
+        """The slope in a log variance is the term's own share of Σ G∘K."""
+        for term in group.terms if terms is None else terms:
+            for node in {node for node, _ in term}:
+                accumulate(gradients, node, "variance", inner(term))
+
+    def _pull_weights(self, values: Values, group: Group, by_weight: np.ndarray, gradients: dict) -> None:
+        for place in set(group.weights):
+            times = group.weights.count(place)
+            others = list(group.weights)
+            others.remove(place)
+            rest = reduce(np.multiply, (values.factor[p][0] for p in others), times * by_weight)
+            for name, slope in values.factor[place][1].items():
+                accumulate(gradients, place[0], name, float(rest @ slope))
+
+
+class Plan(Expansion):
+    """Evaluates kernels of one structure at one set of inputs X (N, D)."""
+
+    def __init__(self, kernel: Kernel, X: np.ndarray, lags: Lags | None = None):
+        super().__init__(kernel, X, lags_of(np.asarray(X, dtype=float)) if lags is None else lags)
+        n = len(self.X)
+        self._storage = np.zeros(n * n + n)  # n zeros behind the matrix: `Lags.pull` reads rows one longer
+        self._spare = np.zeros(n * n + n)
+        self._buffer = np.empty((n, n))
+        self._outer: dict[int, np.ndarray] = {}
+        self.K = self._storage[: n * n].reshape(n, n)
+        self._H = self._spare[: n * n].reshape(n, n)
+
+    # -- forward -----------------------------------------------------------------------------------------------
 
     def gram(self, values: Values) -> np.ndarray:
         """Fills and returns the plan's matrix: the lower triangle of K, the rest undefined."""
@@ -158,11 +231,6 @@ class Plan:
             self._outer[g] = np.empty_like(self.K)
         return self._outer[g]
 
-    def _weight(self, values: Values, group: Group) -> np.ndarray | None:
-        if not group.weights:
-            return None
-        return reduce(np.multiply, (values.factor[place][0] for place in group.weights))
-
     def _noise(self, values: Values, group: Group, w: np.ndarray | None) -> Any:
         # stationary factors are 1 at lag zero, so of a noise term only scales and weights are left
         total: Any = sum(self._coefficient(values, term) for term in group.terms)
@@ -170,15 +238,6 @@ class Plan:
         for place in group.matrices:
             total = total * values.factor[place][0].diagonal()
         return total
-
-    def _coefficient(self, values: Values, term: tuple[Place, ...]) -> float:
-        """The product of the variances of a term's leaves (a switch's weights have none)."""
-        return math.prod(float(values.nodes[node].variance) for node, _ in term)
-
-    def _lag_product(self, values: Values, term: tuple[Place, ...], but: Place | None = None) -> Any:
-        """The product of a term's lag factors (leaving out one): 1 when there are none."""
-        factors = [values.factor[p][0] for p in term if p != but and p in values.factor and _is_lag(values, p)]
-        return reduce(np.multiply, factors) if factors else 1.0
 
     # -- backward ----------------------------------------------------------------------------------------------
 
@@ -190,11 +249,7 @@ class Plan:
                 self._pull_noise(values, group, gradients)
             else:
                 self._pull_group(values, g, gradients)
-        out = np.zeros(self.n_free)
-        for slot in self.slots:
-            gradient = np.ravel(gradients.get((slot.node, slot.parameter.name), 0.0))
-            out[slot.start : slot.start + slot.size] = gradient[slot.held :]
-        return out
+        return self._gathered(gradients)
 
     def _pull_group(self, values: Values, g: int, gradients: dict) -> None:
         group, G = self.groups[g], self.K
@@ -216,44 +271,6 @@ class Plan:
             self._pull_weights(values, group, 2 * (S @ w + w @ S - S.diagonal() * w), gradients)
         for place in group.matrices:
             self._pull_matrix(values, group, place, w, T, gradients)
-
-    def _pull_term(self, values: Values, term: tuple, group: Group, pulled: np.ndarray, gradients: dict) -> None:
-        c = self._coefficient(values, term)
-        whole = self._lag_product(values, term)
-        inner = c * float(pulled @ whole) if np.ndim(whole) else c * float(pulled.sum())
-        self._pull_scales(values, group, lambda _: inner, gradients, [term])
-        for place in term:
-            if place in values.factor and _is_lag(values, place):
-                cotangent = c * pulled * self._lag_product(values, term, but=place)
-                self._pull_lag(values, place, cotangent, gradients)
-
-    def _pull_lag(self, values: Values, place: Place, cotangent: np.ndarray, gradients: dict) -> None:
-        node = values.nodes[place[0]]
-        columns = self._columns(node)
-        for name, slope in values.factor[place][1].items():
-            if name == "lengthscale" and isinstance(node, Radial) and len(columns) > 1:
-                by_input = self.lags.squares(columns) @ (cotangent * slope)
-                gradient = -2 * by_input * np.asarray(node.lengthscale) ** -2.0
-            else:
-                gradient = cotangent @ slope
-            _accumulate(gradients, place[0], name, gradient)
-
-    def _pull_scales(
-        self, values: Values, group: Group, inner: Any, gradients: dict, terms: list | None = None
-    ) -> None:
-        """The slope in a log variance is the term's own share of Σ G∘K."""
-        for term in group.terms if terms is None else terms:
-            for node in {node for node, _ in term}:
-                _accumulate(gradients, node, "variance", inner(term))
-
-    def _pull_weights(self, values: Values, group: Group, by_weight: np.ndarray, gradients: dict) -> None:
-        for place in set(group.weights):
-            times = group.weights.count(place)
-            others = list(group.weights)
-            others.remove(place)
-            rest = reduce(np.multiply, (values.factor[p][0] for p in others), times * by_weight)
-            for name, slope in values.factor[place][1].items():
-                _accumulate(gradients, place[0], name, float(rest @ slope))
 
     def _pull_noise(self, values: Values, group: Group, gradients: dict) -> None:
         by_noise = self.K.diagonal().copy()
@@ -279,10 +296,10 @@ class Plan:
             H *= values.factor[other][0]
         H = H + np.tril(H, -1).T
         node: Any = values.nodes[place[0]]
-        _accumulate(gradients, place[0], "lengthscale", node.pull_lengthscale(self.X, H))
+        accumulate(gradients, place[0], "lengthscale", node.pull_lengthscale(self.X, H))
 
 
-def _accumulate(gradients: dict, node: int, name: str, value: Any) -> None:
+def accumulate(gradients: dict, node: int, name: str, value: Any) -> None:
     gradients[node, name] = gradients.get((node, name), 0.0) + value
 
 

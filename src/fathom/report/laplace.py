@@ -1,8 +1,7 @@
 """How well the data determine the parameters: a Gaussian approximation at the optimum of the evidence.
 
-The curvature of the log evidence in the unconstrained vector (logarithms of positive parameters) comes from central
-differences of its gradient. A weak ridge, a Gaussian of three log units, stands in for what is known of a parameter
-beforehand: flat directions then end with that width, and are reported as not determined.
+A weak prior, a Gaussian of three log units, stands in for what is known of a parameter beforehand: directions in which
+the evidence is flat then end with that width, and are reported as not determined.
 """
 
 from __future__ import annotations
@@ -15,9 +14,9 @@ from fathom import linalg
 from fathom.evidence import Evidence
 from fathom.kernels.base import Kernel
 from fathom.kernels.vector import from_vector, to_vector
+from fathom.laplace import curvature, precision
 from fathom.report.anatomy import Anatomy
 
-RIDGE = 1 / 3.0**2
 Z90 = 1.6448536269514722
 WIDEST = 1.0  # sd beyond which a value is not determined: a factor e, or the sd of the input
 MOST_ROWS = 3000  # the curvature costs two evidences for each parameter
@@ -88,28 +87,17 @@ def _spreads(anatomy: Anatomy, values: np.ndarray, places: list[_Place]) -> list
     try:
         with linalg.calm_threads(len(posterior.X)):
             _, gradient = evidence(vector)
-            precision = -_curvature(evidence, vector)
+            hessian = curvature(evidence, vector)
     except linalg.NotPositiveDefinite:
         return [None] * len(values)
-    if not np.all(np.isfinite(precision)):
+    if not np.all(np.isfinite(hessian)):
         return [None] * len(values)
-    root = linalg.root(precision)  # directions of the wrong curvature become flat
-    cov = linalg.factorise(root @ root.T + RIDGE * np.eye(len(vector))).inverse()
+    cov = precision(hessian).inverse()
     jacobian = _jacobian(anatomy, vector, values)
     sds = np.sqrt(np.maximum(np.einsum("ki,ij,kj->k", jacobian, cov, jacobian), 0.0))
     # how far the optimum is from here: where it is beyond the width of the peak, that width means nothing
     away = np.abs(jacobian @ (cov @ gradient))
     return [float(sd) if gap <= max(sd, 1e-9) else None for sd, gap in zip(sds, away, strict=True)]
-
-
-def _curvature(evidence: Evidence, vector: np.ndarray, step: float = 1e-4) -> np.ndarray:
-    rows = []
-    for k in range(len(vector)):
-        shift = np.zeros_like(vector)
-        shift[k] = step
-        rows.append((evidence(vector + shift)[1] - evidence(vector - shift)[1]) / (2 * step))
-    H = np.array(rows).reshape(len(vector), len(vector))
-    return (H + H.T) / 2
 
 
 def _jacobian(anatomy: Anatomy, vector: np.ndarray, values: np.ndarray, step: float = 1e-6) -> np.ndarray:
