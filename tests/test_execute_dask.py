@@ -1,12 +1,8 @@
 """Against a real Dask scheduler with two worker processes, one of which is killed in the middle."""
 
-import json
 import os
 import signal
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,50 +10,6 @@ import pytest
 from fathom.execute import Outcome, executor
 
 pytest.importorskip("distributed", reason="Dask is not installed: pip install 'fathomgp[dask]'")
-
-ROOT = Path(__file__).parent.parent
-
-
-def start(*arguments):
-    """One part of a cluster, in a process of its own; workers can import this file."""
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
-    return subprocess.Popen(
-        [sys.executable, "-m", "distributed.cli." + arguments[0], *arguments[1:]],
-        env=environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-
-
-def start_worker(address):
-    options = ["--nthreads", "1", "--no-nanny", "--no-dashboard", "--host", "127.0.0.1", "--death-timeout", "30"]
-    return start("dask_worker", address, *options)
-
-
-def wait_for_address(file, scheduler):
-    limit = time.monotonic() + 30
-    while time.monotonic() < limit and scheduler.poll() is None:
-        try:
-            return json.loads(file.read_text())["address"]
-        except (FileNotFoundError, ValueError):  # not there, or half written
-            time.sleep(0.05)
-    raise RuntimeError("the scheduler did not start")
-
-
-@pytest.fixture
-def cluster(tmp_path):
-    """The address of a scheduler and its two workers."""
-    file = tmp_path / "scheduler.json"
-    options = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--no-show", "--scheduler-file"]
-    parts = [start("dask_scheduler", *options, str(file))]
-    try:
-        address = wait_for_address(file, parts[0])
-        parts += [start_worker(address) for _ in range(2)]
-        yield address, parts[1:]
-    finally:
-        for part in reversed(parts):
-            part.kill()
-            part.wait()
 
 
 def slow_dot(shared, item):

@@ -14,11 +14,13 @@ from fathom.options import Data, Drop, Json, Seed, Target, Time
 
 Depth = Annotated[int, typer.Option(help="Levels of the search; it stops before when nothing gains.", min=1)]
 Variant = Annotated[str, typer.Option(help="interpretability (simple components) or accuracy (nested).")]
-Criterion = Annotated[str, typer.Option(help="bic or aic.")]
+Criterion = Annotated[str, typer.Option(help="bic, aic, laplace (evidence of the structure) or cv (held-out density).")]
 Beam = Annotated[int, typer.Option(help="Kernels expanded at each level.", min=1)]
 TimeLimit = Annotated[float | None, typer.Option(help="Stop after so many seconds with what there is.")]
 Jobs = Annotated[int | None, typer.Option(help="Processes on this machine.", show_default="all cores")]
 Backend = Annotated[str, typer.Option(help="processes, serial, dask or ray.")]
+_ENDED = {"converged": "nothing gains any more", "depth": "at the depth asked for"}
+_SCORES = {"bic": "BIC", "aic": "AIC", "laplace": "-2 log evidence", "cv": "-2 log density"}
 SUFFIXES = {"html": ".html", "markdown": ".md", "json": ".json"}
 Address = Annotated[str | None, typer.Option(help="Of the scheduler of a Dask or Ray cluster.")]
 
@@ -97,13 +99,14 @@ def show_search(model: Any, dataset: Any, about: dict[str, Any], as_json: bool) 
 
     trace = model.trace_
     levels = [
-        {"level": lv.depth, "BIC" if model.criterion == "bic" else "AIC": lv.best.score, "candidates": lv.n_candidates}
+        {"level": lv.depth, _SCORES[model.criterion]: lv.best.score, "candidates": lv.n_candidates}
         | {"best": lv.best.structure()}
         for lv in trace.levels
     ]
     ties = [{"kernel": m.structure(), "behind by": m.score - trace.best.score} for m in trace.near_ties()]
     if as_json:
         found = {"kernel": to_text(model.kernel_), "log_evidence": model.log_evidence_, "status": trace.status}
+        found |= {"approximation": trace.approximation}
         console.show_json(
             {"data": dataset.source, "rows": dataset.n_rows} | found | {"levels": levels, "near_ties": ties} | about
         )
@@ -114,13 +117,9 @@ def show_search(model: Any, dataset: Any, about: dict[str, Any], as_json: bool) 
         [
             *(("", note) for note in dataset.notes),
             ("kernel", to_text(console.rounded(model.kernel_))),
-            (
-                "ended",
-                {"converged": "nothing gains any more", "depth": "at the depth asked for"}.get(
-                    trace.status, trace.status
-                ),
-            ),
+            ("ended", _ENDED.get(trace.status, trace.status)),
             ("near ties", reach if ties else "none"),
+            *((("evidence", f"a lower bound, {trace.approximation}"),) if trace.approximation else ()),
             ("searched in", f"{about['seconds']:.1f} s"),
             ("written to", about["out"]),
         ]

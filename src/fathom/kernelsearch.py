@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, get_args
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from fathom import linalg
+from fathom.arrays import Array
 from fathom.data import Columns, Dataset, Scaler
 from fathom.estimators import ExactRegressor
 from fathom.evidence import Mean
-from fathom.exact import Posterior
-from fathom.execute import executor
+from fathom.execute import Executor, executor
 from fathom.kernels.algebra import bind
-from fathom.kernels.base import Kernel
 from fathom.kernels.syntax import parse, to_text
 from fathom.learn import posterior_of
 from fathom.predictive import Predictive
-from fathom.search.average import forecast_weights
+from fathom.process import Process
+from fathom.search.average import Member, members_of
 from fathom.search.grammar import default_grammar
+from fathom.search.inducing import process_of
 from fathom.search.run import OnLevel, OnStage, Settings, search
+from fathom.search.score import Criterion
 from fathom.search.trace import Trace
 
 
@@ -35,10 +37,13 @@ class KernelSearch(ExactRegressor):
     variant : "interpretability" or "accuracy"
         Whether products are distributed after every step, which keeps components simple to describe.
     base : names of the base kernels to combine.
-    criterion : "bic" or "aic"
+    criterion : "bic", "aic", "laplace" or "cv"
+        What ranks the best of each level. "laplace" integrates over the parameters, "cv" is the density of held-out
+        blocks; candidates race on BIC before.
     beam : int
         Kernels expanded at each level.
     time_limit : seconds, or None
+        What is left of it when the search has ended goes to further searches with other seeds.
     n_jobs, backend, address : where candidates are fitted: in this process, in others ("processes"), or on a Dask or
         Ray cluster at an address. The answer does not depend on it.
     trace_path : where the path is written after every level; the same search resumes from it.
@@ -46,8 +51,9 @@ class KernelSearch(ExactRegressor):
 
     Attributes
     ----------
-    kernel_ : the winner, in the user's units. trace_ : the path. members_ : [(kernel on standardised data, weight)] of
-    the models that forecasts average.
+    kernel_ : the winner, in the user's units. trace_ : the path. members_ : the models that forecasts average, with
+    their weights. caution_ : how many times the variance of the function is, beyond the end of a series, what the
+    models say of it: learnt from their past forecasts.
     """
 
     def __init__(
@@ -98,13 +104,13 @@ class KernelSearch(ExactRegressor):
                 on_level=on_level,
                 on_stage=on_stage,
             )
-        self.result_ = None
-        self._set_posterior(posterior_of(self.trace_.best.parsed(), X_std, Y_std, "zero"))
-        self._set_members(X_std, Y_std)
+            self.result_ = None
+            self._set_posterior(posterior_of(self.trace_.best.parsed(), X_std, Y_std, "zero"))
+            self._remember(*self._members(X_std, Y_std[:, 0], pool), X_std, Y_std)
         return self
 
     def _search_settings(self, n_inputs: int) -> Settings:
-        allowed = {"variant": ("interpretability", "accuracy"), "criterion": ("bic", "aic")}
+        allowed = {"variant": ("interpretability", "accuracy"), "criterion": get_args(Criterion)}
         for name, choices in allowed.items():
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name} must be {' or '.join(map(repr, choices))}, not {getattr(self, name)!r}")
@@ -113,20 +119,22 @@ class KernelSearch(ExactRegressor):
         grammar = default_grammar(n_inputs, self.variant, tuple(self.base))  # type: ignore[arg-type]
         return Settings(grammar, self.depth, self.criterion, self.beam, int(self.random_state or 0))  # type: ignore[arg-type]
 
-    def _set_members(self, X: np.ndarray, Y: np.ndarray) -> None:
+    def _members(self, X: np.ndarray, y: np.ndarray, pool: Executor) -> tuple[list[Member], float]:
         """The winner and its near-ties, with weights from past forecasts when there is one input to look back along."""
-        kernels = [model.parsed() for model in (self.trace_.best, *self.trace_.near_ties())]
+        models = (self.trace_.best, *self.trace_.near_ties())
+        kernels = [model.parsed() for model in models]
         if X.shape[1] == 1:
-            weights = forecast_weights(kernels, X, Y[:, 0])
-        else:
-            scores = np.array([m.score for m in (self.trace_.best, *self.trace_.near_ties())])
-            weights = np.exp(-0.5 * (scores - scores.min()))
-            weights = weights / weights.sum()
-        self._remember([(k, float(w)) for k, w in zip(kernels, weights, strict=True)], X, Y)
+            return members_of(kernels, X, y, pool)
+        weights = np.exp(-0.5 * (np.array([m.score for m in models]) - models[0].score))
+        weights = weights / weights.sum()
+        return [Member(k, float(w), i, False) for i, (k, w) in enumerate(zip(kernels, weights, strict=True))], 1.0
 
-    def _remember(self, members: list[tuple[Kernel, float]], X: np.ndarray, Y: np.ndarray) -> None:
-        self.members_ = members
-        self._posteriors: list[Posterior] = [posterior_of(kernel, X, Y, "zero") for kernel, _ in members]
+    def _remember(self, members: list[Member], caution: float, X: np.ndarray, Y: np.ndarray) -> None:
+        self.members_, self.caution_ = members, caution
+        own = self.posterior_  # exact however many rows there are; the others only up to a size
+        self.posteriors_: list[Process] = [
+            own if m.kernel == own.kernel else process_of(m.kernel, X, Y) for m in members
+        ]
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """The mean of the averaged forecast, and on request the standard deviation of a new observation."""
@@ -136,8 +144,15 @@ class KernelSearch(ExactRegressor):
     def predict_dist(self, X: Any, observed: bool = True) -> Predictive:
         """The mixture of all models within reach, weighted by their past forecasts."""
         X_std = self._inputs(X)
-        parts = [self._predictive(p.mean(X_std), p.var(X_std, noise=observed)) for p in self._posteriors]
-        return Predictive.mixture(parts, [weight for _, weight in self.members_])
+        parts = [self._predictive(p.mean(X_std), self._cautious_var(p, X_std, observed)) for p in self.posteriors_]
+        return Predictive.mixture(parts, [member.weight for member in self.members_])
+
+    def _cautious_var(self, process: Process, X: np.ndarray, observed: bool) -> Array:
+        """The variance, that of the function widened beyond the end of the data."""
+        function = process.var(X)
+        noise = process.var(X, noise=True) - function if observed else 0.0
+        beyond = (X.shape[1] == 1) & (X[:, 0] > self.posterior_.X[:, 0].max())
+        return noise + np.where(beyond, self.caution_, 1.0) * function
 
     def report(self, path: str | Path, dataset: Dataset | None = None, horizon: float | None = None) -> Any:
         """Write what was found as a self-contained HTML page; returns its facts and words.
@@ -178,13 +193,14 @@ class KernelSearch(ExactRegressor):
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         description, arrays = super().to_state()
-        members = [[to_text(kernel), weight] for kernel, weight in self.members_]
-        return description | {"trace": self.trace_.to_json(), "members": members}, arrays
+        members = [[to_text(m.kernel), m.weight, m.place, m.persistent] for m in self.members_]
+        return description | {"trace": self.trace_.to_json(), "members": members, "caution": self.caution_}, arrays
 
     @classmethod
     def from_state(cls, description: dict[str, Any], arrays: dict[str, np.ndarray]) -> Self:
         model = super().from_state(description, arrays)
         model.trace_ = Trace.from_json(description["trace"])
         X, Y = arrays["X"], arrays["Y"]
-        model._remember([(bind(parse(text), X.shape[1]), float(w)) for text, w in description["members"]], X, Y)
+        members = [Member(bind(parse(text), X.shape[1]), *rest) for text, *rest in description["members"]]
+        model._remember(members, float(description["caution"]), X, Y)
         return model

@@ -29,6 +29,7 @@ class Column:
     x: np.ndarray
     y: np.ndarray
     pool: np.ndarray | None = None  # candidate periods known from elsewhere
+    alone: bool = True  # the only input: a time, as often as not
 
     @cached_property
     def low(self) -> float:
@@ -76,7 +77,8 @@ def periodogram_peaks(x: np.ndarray, y: np.ndarray, n: int) -> np.ndarray:
 
 def columns_of(X: np.ndarray, y: np.ndarray, pools: Sequence[np.ndarray] | None = None) -> list[Column]:
     """One description for each input; y is the (first) standardised output."""
-    return [Column(X[:, d], y, None if pools is None else pools[d]) for d in range(X.shape[1])]
+    alone = X.shape[1] == 1
+    return [Column(X[:, d], y, None if pools is None else pools[d], alone) for d in range(X.shape[1])]
 
 
 def given(kernel: Kernel) -> tuple[bool, ...]:
@@ -98,10 +100,11 @@ def starting_vectors(
     n: int,
     keep: tuple[bool, ...] | None = None,
     pools: Sequence[np.ndarray] | None = None,
+    spread: float = 0.3,
 ) -> list[np.ndarray]:
     """n starting vectors, drawn from what the data suggest except for the slots to `keep` (default: those `given`).
 
-    Kept parameters have the kernel's value in the first start and move a little in the others.
+    Kept parameters have the kernel's value in the first start and move by `spread` in the others.
     """
     nodes, columns = list(walk(kernel)), columns_of(X, y, pools)
     keep, where = given(kernel) if keep is None else keep, slots(kernel)
@@ -111,7 +114,7 @@ def starting_vectors(
         for slot, kept in zip(where, keep, strict=True):
             entries = slice(slot.start, slot.start + slot.size)
             if kept:
-                vector[entries] += 0.3 * rng.standard_normal(slot.size) * (i > 0)
+                vector[entries] += spread * rng.standard_normal(slot.size) * (i > 0)
             else:
                 node = nodes[slot.node]
                 vector[entries] = _draw(node, slot, _seen(node, columns), rng, i)
@@ -155,6 +158,8 @@ def _lengthscale(node: Kernel, slot: Slot, seen: list[Column], rng: np.random.Ge
         # distances grow with the number of inputs: √d keeps the typical correlation where learning is easy
         return np.log([math.sqrt(len(seen)) * column.spread for column in seen]) + 0.5 * rng.standard_normal() * (i > 0)
     column = seen[0]
+    if not column.alone:  # nothing as short as a few steps: the neighbours along one input are far apart in the others
+        return np.full(slot.size, math.log((1.0, 3.0, 0.5, 8.0)[i % 4] * column.spread))
     basins = [column.spread, 0.08 * column.span, 6 * column.step, 2 * column.span, 2 * column.step, 0.02 * column.span]
     return np.full(slot.size, math.log(basins[i % len(basins) if slot.size == 1 else int(rng.integers(6))]))
 

@@ -1,6 +1,7 @@
 """The search as a whole: finds what was planted, the same whatever runs it, resumes, and says what failed."""
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -8,9 +9,10 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import fathom
+from fathom.exact import GP, condition
 from fathom.execute import Outcome, executor
 from fathom.kernels import parse
-from fathom.search.average import forecast_weights
+from fathom.search.average import Past, caution_of, learnt_anew, members_of, past_forecasts, twin, weights_of
 from fathom.search.grammar import Grammar
 from fathom.search.guards import degenerate, guarded_space, modulating_lines
 from fathom.search.run import Settings, search
@@ -178,17 +180,81 @@ def test_a_short_smooth_term_does_not_hide_a_cycle():
     assert criterion(Attempt(parent, 0, reason="why not"), 9, "bic") == np.inf
 
 
+def test_spare_time_goes_to_another_path(tmp_path):
+    X, y = planted(40)
+    settings = replace(QUICK, depth=1)
+    with executor("serial") as pool:
+        alone = search(X, y, settings, pool)
+        first = search(X, y, settings, pool, time_limit=3.0)
+        again = search(X, y, settings, pool, time_limit=3.0, trace_path=tmp_path / "t")
+        same = search(X, y, settings, pool, time_limit=3.0, trace_path=tmp_path / "t")
+    assert alone.paths == 1
+    assert first.paths > 1
+    assert first.best.score <= alone.best.score
+    assert (same.levels, same.kept) == (again.levels, again.kept)  # a search that has ended is not begun again
+
+
 # -- forecasting -------------------------------------------------------------------------------------------------
+
+
+GOOD = "Lin + SE(lengthscale=3.0)*Per(period=0.5) + WN(variance=0.01)"
 
 
 def test_past_forecasts_decide_the_weights():
     X, y = planted(80)
-    good = parse("Lin + SE(lengthscale=3.0)*Per(period=0.5) + WN(variance=0.01)")
     bad = parse("SE(lengthscale=0.1) + WN(variance=0.01)")
-    weights = forecast_weights([good, bad], X, y)
-    assert weights.sum() == pytest.approx(1)
-    assert weights[0] > 0.9
-    np.testing.assert_allclose(forecast_weights([good, bad], X[:6], y[:6]), 0.5)
+    with executor("serial") as pool:
+        members, caution = members_of([parse(GOOD), bad], X, y, pool)
+        short, plain = members_of([parse(GOOD), bad], X[:6], y[:6], pool)
+    assert sum(m.weight for m in members) == pytest.approx(1)
+    assert members[0].weight > 0.9
+    assert [m.place for m in members if not m.persistent] == [0, 1]
+    assert [m.place for m in members if m.persistent] == [1]  # nothing in the first forgets
+    assert caution >= 1
+    np.testing.assert_allclose([m.weight for m in short], 1 / 3)
+    assert plain == 1
+
+
+def test_past_forecasts_have_not_seen_what_they_forecast():
+    X, y = planted(80)
+    changed = np.where(np.arange(80) >= 72, 5.0, y)
+    before, after = past_forecasts(parse(GOOD), X, y), past_forecasts(parse(GOOD), X, changed)
+    assert len(before.y) == 24
+    np.testing.assert_array_equal(before.mean, after.mean)
+    assert not np.array_equal(before.y, after.y)
+
+
+def test_a_twin_keeps_its_level_where_the_model_forgets():
+    rng = np.random.default_rng(0)
+    X, y = np.linspace(0, 1, 60)[:, None], np.repeat([0.0, 2.0], 30) + 0.1 * rng.standard_normal(60)
+    kernel = parse("SE(variance=1.0, lengthscale=0.1) + WN(variance=0.01)")
+    other = learnt_anew(twin(kernel, 1.0), X, y, 40)
+    far = np.array([[2.0]])
+    assert abs(condition(GP(kernel), X, y).mean(far)[0, 0]) < 0.01
+    assert condition(GP(other), X, y).mean(far)[0, 0] == pytest.approx(2.0, abs=0.3)
+    assert twin(parse("SE(lengthscale=3.0) + WN"), 1.0) is None  # it will not forget within the data
+    assert twin(parse("SE*Per + WN"), 1.0) is None  # it shapes a cycle
+    inner = twin(parse("CP(SE(lengthscale=0.1) + WN, SE(lengthscale=0.2) + WN)"), 1.0)
+    assert inner.structure() == parse("CP(SE + WN, Matern12 + WN)").structure()  # the slowest
+
+
+def test_a_model_yields_to_a_twin_that_the_data_prefer():
+    rng = np.random.default_rng(3)
+    X, y = np.linspace(-1.7, 1.7, 60)[:, None], np.cumsum(rng.standard_normal(60))
+    kernel = parse("SE(variance=1.0, lengthscale=0.3) + WN(variance=0.01)")
+    with executor("serial") as pool:
+        members, _ = members_of([kernel], X, (y - y.mean()) / y.std(), pool)
+    assert [(m.place, m.persistent, m.weight) for m in members] == [(0, True, 1.0)]
+
+
+def test_caution_makes_past_misses_as_large_as_allowed():
+    rng = np.random.default_rng(1)
+    scale = np.sqrt(0.1 + 4.0 * 0.5)  # the function varies four times as much as foretold
+    past = Past(scale * rng.standard_normal(4000), np.zeros(4000), np.full(4000, 0.1), np.full(4000, 0.5))
+    assert caution_of([past], np.ones(1)) == pytest.approx(4.0, rel=0.1)
+    modest = Past(past.y / 10, past.mean, past.noise, past.function)
+    assert caution_of([modest], np.ones(1)) == 1.0
+    np.testing.assert_allclose(weights_of([past, modest]), [1 / 101, 100 / 101])
 
 
 @pytest.fixture(scope="module")
@@ -204,7 +270,7 @@ def test_the_estimator_predicts_in_the_users_units(model):
     assert model.score(5 + 2 * X, 10 * y) > 0.95
     forecast = model.predict_dist(5 + 2 * X)
     assert forecast.n_components == len(model.members_)
-    assert sum(weight for _, weight in model.members_) == pytest.approx(1)
+    assert sum(member.weight for member in model.members_) == pytest.approx(1)
     np.testing.assert_allclose(forecast.mean(), model.predict(5 + 2 * X))
     parts = model.components(5 + 2 * X)
     assert "constant" in parts
@@ -223,7 +289,7 @@ def test_a_found_model_survives_its_file(model, tmp_path):
     ("settings", "message"),
     [
         ({"variant": "fast"}, "variant must be 'interpretability' or 'accuracy', not 'fast'"),
-        ({"criterion": "dic"}, "criterion must be 'bic' or 'aic', not 'dic'"),
+        ({"criterion": "dic"}, "criterion must be 'bic' or 'aic' or 'laplace' or 'cv', not 'dic'"),
         ({"depth": 0}, "depth and beam must be 1 or more, not 0 and 1"),
         ({"base": ("RBF",)}, "'RBF' is no base kernel of the search"),
         ({"backend": "moon"}, "backend must be one of"),

@@ -37,9 +37,10 @@ def multiply(S: Kernel, grammar: Grammar) -> Iterator[Kernel]:
 
 
 def replace_base(S: Kernel, grammar: Grammar) -> Iterator[Kernel]:
-    """𝓑 → 𝓑' (C.3)"""
+    """𝓑 → 𝓑' (C.3); over several inputs another kind or another input, not both at once"""
     if isinstance(S, Leaf):
-        yield from (B for B in grammar.bases() if B.structure() != S.structure())
+        others = (B for B in grammar.bases() if B.structure() != S.structure())
+        yield from (B for B in others if grammar.n_inputs == 1 or B.inputs == S.inputs or type(B) is type(S))
 
 
 def changepoint(S: Kernel, grammar: Grammar) -> Iterator[Kernel]:
@@ -86,6 +87,12 @@ def add_cycle(S: Kernel, grammar: Grammar) -> Iterator[Kernel]:
         yield from (S + SE(inputs=i) * Per(inputs=i) for i in grammar.inputs())
 
 
+def add_interaction(S: Kernel, grammar: Grammar) -> Iterator[Kernel]:
+    """𝒮 → 𝒮 + 𝓑ᵢ × 𝓑ⱼ, two inputs at once: alone, neither need show anything (x₁x₂, centred)"""
+    for leaf in (leaf for leaf in (SE, Lin) if leaf.name in grammar.base):
+        yield from (S + leaf(inputs=i) * leaf(inputs=j) for i, j in combinations(grammar.inputs(), 2))
+
+
 def push(S: Kernel, grammar: Grammar) -> Iterator[Kernel]:
     """𝒮 + CW(𝒮₁, 𝒮₂) → CW(𝒮₁ + 𝒮, 𝒮₂), CW(𝒮₁, 𝒮₂ + 𝒮); two switches of a kind merge into the first. Ours: distributing
     products copies windows, and without this the copies never become one again"""
@@ -122,7 +129,9 @@ RULES: dict[str, Rule] = {
     "multiply shifted": multiply_shifted,
     "add cycle": add_cycle,
     "push": push,
+    "add interaction": add_interaction,
 }
+SEVERAL = ("add", "add interaction", "multiply", "replace", "drop")  # rules for several inputs
 
 
 # -- the grammar -------------------------------------------------------------------------------------------------
@@ -133,7 +142,7 @@ class Grammar:
     """A language to search: base kernels, operators, and how far expressions may grow."""
 
     base: tuple[str, ...] = ("SE", "Lin", "Per", "C", "WN")
-    rules: tuple[str, ...] = tuple(RULES)
+    rules: tuple[str, ...] = tuple(name for name in RULES if name != "add interaction")
     n_inputs: int = 1
     variant: Variant = "interpretability"
     max_parameters: int = 30
@@ -160,8 +169,8 @@ class Grammar:
 
 
 def default_grammar(n_inputs: int, variant: Variant, base: tuple[str, ...]) -> Grammar:
-    """All rules for a single input; C.1 to C.3 and dropping for several, as in the thesis's regression experiments."""
-    rules = tuple(RULES) if n_inputs == 1 else ("add", "multiply", "replace", "drop")
+    """All rules for a single input; C.1 to C.3, interactions and dropping for several: nothing switches along them."""
+    rules = Grammar.rules if n_inputs == 1 else SEVERAL
     return Grammar(base=base, rules=rules, n_inputs=n_inputs, variant=variant)
 
 
@@ -184,8 +193,9 @@ def expand(kernel: Kernel, grammar: Grammar) -> list[Kernel]:
     """Every kernel one step away: canonical, within the limits, without duplicates, in a fixed order."""
     kernel = remember(kernel)
     found: dict[tuple, Kernel] = {}
-    signal, noise = _split(kernel) if grammar.n_inputs > 1 else (kernel, None)
-    for name in grammar.rules:
+    several = grammar.n_inputs > 1
+    signal, noise = _split(kernel) if several else (kernel, None)
+    for name in [r for r in grammar.rules if r.startswith("add")] if several and is_noise(kernel) else grammar.rules:
         for raw in everywhere(signal, RULES[name], grammar):
             candidate = normal_form(raw if noise is None else raw + noise, grammar)
             if _allowed(candidate, grammar):
@@ -209,9 +219,9 @@ def everywhere(kernel: Kernel, rule: Rule, grammar: Grammar) -> Iterator[Kernel]
         for pair in combinations(range(len(kernel.children)), 2):
             rest = [child for i, child in enumerate(kernel.children) if i not in pair]
             together = type(kernel)(tuple(kernel.children[i] for i in pair))
-            if rule not in (add, add_cycle, drop, collapse):  # these say nothing new of a part
+            if rule not in (add, add_cycle, add_interaction, drop, collapse):  # these say nothing new of a part
                 yield from (type(kernel)((*rest, new)) for new in rule(together, grammar))
-    for i, child in enumerate(kernel.children):
+    for i, child in enumerate(kernel.children if rule is not add_interaction else ()):
         for new in everywhere(child, rule, grammar):
             children = (*kernel.children[:i], new, *kernel.children[i + 1 :])
             yield type(kernel)(children) if isinstance(kernel, Operator) else kernel.replace(children=children)

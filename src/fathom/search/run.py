@@ -3,6 +3,9 @@
 Each level expands the best kernels and races the candidates: a few iterations for all, more for those that can still
 win, many only for the finalists. Every race is scored on all rows. Seeds belong to candidates, not to workers, so the
 answer does not depend on how many there are.
+
+A series too long for the evidence races on its lower bound, and after each stage those leave whose upper bound says
+that they cannot win (Kim and Teh 2018): a few are kept all the same, for their parameters still move.
 """
 
 from __future__ import annotations
@@ -13,23 +16,29 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from fathom.exact import GP, condition
 from fathom.execute import Executor
+from fathom.kernels.algebra import n_effective
 from fathom.kernels.base import Kernel
 from fathom.kernels.leaves import WN
+from fathom.search.criteria import bounded, judge
 from fathom.search.grammar import Grammar, expand, normal_form
+from fathom.search.inducing import inducing_rows, process_of
 from fathom.search.score import (
+    JUDGED,
+    SCREEN,
     Attempt,
     Criterion,
     Problem,
     begin,
     criterion,
     only_best,
+    penalty,
     period_pool,
     polish,
     proceed,
@@ -41,6 +50,8 @@ from fathom.search.trace import Level, Model, Trace, TraceError, keep_best
 # by a few units of BIC, at a tenth of the cost of full fits
 RACE = ((4, 0.5), (8, 0.25), (16, 0.12), (62, 0.05))
 FINALISTS, POLISH = 4, 200
+LARGE_RACE, LARGE_POLISH = ((20, 0.25), (12, 0.08), (35, 0.05)), 25
+BUFFER, STEPS = 8, 10  # kept whatever their upper bound; steps that tighten it
 
 
 @dataclass(frozen=True)
@@ -77,21 +88,34 @@ def search(
     on_level: OnLevel | None = None,
     on_stage: OnStage | None = None,
 ) -> Trace:
-    """The best kernels for standardised data, and the path to them; resumes from `trace_path` if it is its own."""
-    run = _Run(X, y, settings, pool, time.monotonic() + (time_limit or np.inf), on_stage)
-    trace = _resumed(trace_path, settings.key(X, y)) or run.opening()
-    try:
+    """The best kernels for standardised data, and the path to them; resumes from `trace_path` if it is its own.
+
+    Greedy paths are chaotic: time that is left when one has ended goes to further paths with other seeds.
+    """
+    begun = time.monotonic()
+    deadline = begun + (time_limit or np.inf)
+
+    def path(settings: Settings, known: Trace | None, own_file: bool) -> Trace:
+        run = _Run(X, y, settings, pool, deadline, on_stage)
+        trace = known or run.opening()
         while trace.status == "running":
             trace = run.level(trace)
-            if trace_path is not None:
+            if own_file and trace_path is not None:
                 trace.write(trace_path)
             if on_level is not None:
                 on_level(trace)
-    except KeyboardInterrupt:
+        return trace
+
+    known = _resumed(trace_path, settings.key(X, y))
+    if known is not None and known.status != "running":
+        return known
+    best = path(settings, known, own_file=True)
+    while time_limit is not None and deadline - time.monotonic() > (time.monotonic() - begun) / best.paths:
+        other = path(replace(settings, seed=settings.seed + best.paths), None, own_file=False)
+        best = best.joined(other)
         if trace_path is not None:
-            trace.write(trace_path)
-        raise
-    return trace
+            best.write(trace_path)
+    return best
 
 
 def _resumed(path: Path | None, key: str) -> Trace | None:
@@ -117,13 +141,15 @@ class _Run:
     ):
         self.X, self.y, self.settings, self.pool = X, y, settings, pool
         self.key, self.deadline, self.on_stage = settings.key(X, y), deadline, on_stage
+        self.inducing = inducing_rows(X)
 
     def opening(self) -> Trace:
         """Level 0: noise alone."""
         start = time.monotonic()
         problem = self.problem(None)
         attempts = self.race(problem, [normal_form(WN(), self.settings.grammar)], depth=0)
-        return self.extended(Trace(self.key, asdict(self.settings)), attempts, 0, start)
+        rows = None if self.inducing is None else f"inducing points: {len(self.inducing)} of {len(self.y)} rows"
+        return self.extended(Trace(self.key, asdict(self.settings), approximation=rows), attempts, 0, start)
 
     def level(self, trace: Trace) -> Trace:
         """Expand the beam by one step and race what comes out; decide whether to go on."""
@@ -146,30 +172,64 @@ class _Run:
         """The data, with the periods that they and the parent's residual suggest."""
         residual = self.y
         if parent is not None:
-            posterior = condition(GP(parent), self.X, self.y)
-            residual = self.y - posterior.mean(self.X)[:, 0]
+            residual = self.y - process_of(parent, self.X, self.y).mean(self.X)[:, 0]
         pools = tuple(period_pool(self.X[:, d], self.y, residual) for d in range(self.X.shape[1]))
-        return Problem(self.X, self.y, pools, self.key)
+        return Problem(self.X, self.y, pools, self.key, self.inducing)
 
     def race(self, problem: Problem, kernels: list[Kernel], depth: int) -> list[Attempt] | None:
         """All candidates, fitted as far as each deserves; None when the time is over."""
         seeds = np.random.SeedSequence([self.settings.seed, depth]).generate_state(max(len(kernels), 1))
         attempts = [Attempt(kernel, int(seed)) for kernel, seed in zip(kernels, seeds, strict=False)]
         out: list[Attempt] = []
-        for stage, (iterations, share) in enumerate((*RACE, (POLISH, 1.0))):
+        large = problem.inducing is not None
+        race, last = (LARGE_RACE, LARGE_POLISH) if large else (RACE, POLISH)
+        for stage, (iterations, share) in enumerate((*race, (last, 1.0))):
             if depth > 0 and time.monotonic() > self.deadline:  # noise alone is always fitted: there is an answer
                 return None
-            task = begin if stage == 0 else proceed if stage < len(RACE) else polish
-            attempts = self._stage(task, problem, attempts, iterations, depth, len(kernels))
-            attempts.sort(key=self.score)
-            n = max(FINALISTS, int(np.ceil(share * len(kernels)))) if stage < len(RACE) else len(attempts)
+            task = begin if stage == 0 else proceed if stage < len(race) else polish
+            attempts = self._stage(task, problem, attempts, iterations, depth)
+            attempts = self.ranked(attempts, both=large and stage == 0)
+            n = max(FINALISTS, int(np.ceil(share * len(kernels)))) if stage < len(race) else len(attempts)
             out += [a for i, a in enumerate(attempts) if i >= n or a.reason is not None]
             alone = stage > 0 or screened(problem) is not problem  # long series climb from one start only
             attempts = [only_best(a) if alone else a for a in attempts[:n] if a.reason is None]
-        return sorted(attempts + out, key=self.score)
+            if large and 0 < stage < len(race):
+                attempts, hopeless = self.sandwich(problem, attempts, depth)
+                out += hopeless
+        return sorted(self.judged(problem, attempts, depth) + out, key=self.score)
+
+    def ranked(self, attempts: list[Attempt], both: bool) -> list[Attempt]:
+        """Best first. With `both`, by turns the best on all rows and the best on the part where they began: what is
+        known of a part is not yet in tune with thousands of rows, and a new cycle scores below no change at all."""
+        by_whole = sorted(attempts, key=self.racing)
+        if not both or any(a.part is None for a in attempts if a.reason is None):
+            return by_whole
+        rate = penalty(SCREEN, self.settings.criterion)
+        parts = [-2 * a.part + rate * n_effective(a.kernel) if a.part is not None else np.inf for a in by_whole]
+        by_part = [by_whole[i] for i in np.argsort(parts, kind="stable")]
+        turns = {id(a): a for pair in zip(by_whole, by_part, strict=True) for a in pair if a.reason is None}
+        return [*turns.values(), *(a for a in by_whole if a.reason is not None)]
+
+    def sandwich(self, problem: Problem, attempts: list[Attempt], depth: int) -> tuple[list[Attempt], list[Attempt]]:
+        """Those that go on and those whose upper bound cannot beat the best lower one; in order, best first."""
+        if len(attempts) <= BUFFER:
+            return attempts, []
+        best, rate = self.racing(attempts[0]), penalty(len(self.y), self.settings.criterion)
+        attempts = self._stage(partial(bounded, best=best, rate=rate), problem, attempts, STEPS, depth)
+        hopes = [self.racing(replace(a, values=(a.upper,))) if a.upper is not None else np.inf for a in attempts]
+        goes = [i < BUFFER or hope < best for i, hope in enumerate(hopes)]
+        on = [a for a, going in zip(attempts, goes, strict=True) if going and a.reason is None]
+        return on, [a for a in attempts if a not in on]
+
+    def judged(self, problem: Problem, attempts: list[Attempt], depth: int) -> list[Attempt]:
+        """The finalists with what the race could not afford: the upper bound, and the criterion asked for."""
+        which = self.settings.criterion
+        if problem.inducing is None and which not in JUDGED:
+            return attempts
+        return self._stage(partial(judge, which=which), problem, attempts, STEPS, depth)
 
     def _stage(
-        self, task: Any, problem: Problem, attempts: list[Attempt], iterations: int, depth: int, total: int
+        self, task: Any, problem: Problem, attempts: list[Attempt], iterations: int, depth: int
     ) -> list[Attempt]:
         done = [0]
 
@@ -183,6 +243,10 @@ class _Run:
             replace(attempt, reason=outcome.error) if outcome.error is not None else outcome.value
             for attempt, outcome in zip(attempts, outcomes, strict=True)
         ]
+
+    def racing(self, attempt: Attempt) -> float:
+        """What ranks candidates before they are judged."""
+        return criterion(attempt, len(self.y), "bic" if self.settings.criterion in JUDGED else self.settings.criterion)
 
     def score(self, attempt: Attempt) -> float:
         return criterion(attempt, len(self.y), self.settings.criterion)

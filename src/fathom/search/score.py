@@ -1,17 +1,19 @@
 """How good a kernel is: one candidate fitted in stages, and the criteria that rank them.
 
-Everything here runs in worker processes, on standardised outputs with mean zero, without JAX.
+Everything here runs in worker processes, on standardised outputs with mean zero, without JAX. With inducing points
+(`Problem.inducing`) the evidence is replaced by its variational lower bound.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from fathom import linalg
+from fathom.collapsed import Bound
 from fathom.evidence import Evidence
 from fathom.fit import FAILED, maximise
 from fathom.kernels.algebra import n_effective
@@ -19,13 +21,20 @@ from fathom.kernels.base import Kernel, walk
 from fathom.kernels.combine import Product
 from fathom.kernels.lags import Lags, lags_of
 from fathom.kernels.leaves import SE, Per
-from fathom.kernels.vector import Slot, from_vector, slots
+from fathom.kernels.strip import CrossLags, cross_lags
+from fathom.kernels.vector import from_vector, n_free, slots, to_vector
 from fathom.search.guards import degenerate, guarded_space
-from fathom.starts import given, periodogram_peaks, starting_vectors
+from fathom.search.inducing import tempered
+from fathom.search.periods import peaks
+from fathom.starts import given, starting_vectors
 
-Criterion = Literal["bic", "aic"]
+Criterion = Literal["bic", "aic", "laplace", "cv"]
+JUDGED = ("laplace", "cv")  # too dear for a race: finalists only
 N_STARTS = 24  # scored by one evaluation each
+N_PERIODS = 12
 N_CLIMBED = 2
+SPREAD = 0.05  # of what the parent knows already: starts that shake it more never win
+LIFTS = ((0.0, 0.0), (1.0, 1.0), (4.0, 2.0))  # periods that an SE spans beside a new cycle: in its product, elsewhere
 SCREEN = 250  # rows on which a longer series is screened before any candidate sees all of them
 
 
@@ -37,6 +46,13 @@ class Problem:
     y: np.ndarray  # (N)
     pools: tuple[np.ndarray, ...]  # candidate periods of each input
     key: str  # names the data in a worker's cache
+    inducing: np.ndarray | None = None  # rows that serve as inducing points, when there are too many for the evidence
+    whole: np.ndarray | None = None  # all rows, when X is a part
+
+    @property
+    def all_X(self) -> np.ndarray:
+        """What limits the parameters: in a part of the rows the steps are longer, and short periods seem too short."""
+        return self.X if self.whole is None else self.whole
 
 
 @dataclass(frozen=True)
@@ -49,6 +65,9 @@ class Attempt:
     values: tuple[float, ...] = ()
     evaluations: int = 0
     reason: str | None = field(default=None)  # why it is out, if it is
+    part: float | None = None  # the evidence of the part on which it began
+    upper: float | None = None  # bound of the evidence, where `values` are lower bounds
+    judged: float | None = None  # the logarithm of the criterion, when it is one for finalists
 
     @property
     def value(self) -> float:
@@ -60,15 +79,20 @@ class Attempt:
         return from_vector(self.kernel, self.vectors[int(np.argmax(self.values))])
 
 
-_LAGS: dict[str, Lags] = {}  # of the data this process works on: a search asks for them thousands of times
+_LAGS: dict[str, Lags | CrossLags] = {}  # of the data this process works on: a search asks for them thousands of times
 
 
-def evidence_of(problem: Problem, kernel: Kernel) -> Evidence:
+def evidence_of(problem: Problem, kernel: Kernel) -> Evidence | Bound:
+    """The evidence as a function of the parameter vector or, with inducing points, its lower bound."""
     if problem.key not in _LAGS:
         if len(_LAGS) >= 4:
             _LAGS.clear()
-        _LAGS[problem.key] = lags_of(problem.X)
-    return Evidence(kernel, problem.X, problem.y, "zero", _LAGS[problem.key])
+        X, rows = problem.X, problem.inducing
+        _LAGS[problem.key] = lags_of(X) if rows is None else cross_lags(X, rows)
+    lags: Any = _LAGS[problem.key]
+    if problem.inducing is None:
+        return Evidence(kernel, problem.X, problem.y, "zero", lags)
+    return Bound(kernel, problem.X, problem.y, problem.inducing, lags=lags)
 
 
 def screened(problem: Problem) -> Problem:
@@ -77,7 +101,8 @@ def screened(problem: Problem) -> Problem:
     if n < 1.4 * SCREEN:
         return problem
     rows = np.sort(np.random.default_rng(0).choice(n, SCREEN, replace=False))
-    return replace(problem, X=problem.X[rows], y=problem.y[rows], key=problem.key + " screen")
+    X, key = problem.X, problem.key + " screen"
+    return replace(problem, X=X[rows], y=problem.y[rows], key=key, inducing=None, whole=X)
 
 
 def begin(problem: Problem, attempt: Attempt, iterations: int) -> Attempt:
@@ -87,44 +112,56 @@ def begin(problem: Problem, attempt: Attempt, iterations: int) -> Attempt:
     """
     part = screened(problem)
     evidence = evidence_of(part, attempt.kernel)
-    starts = _starts(part, attempt)
+    starts = _starts(part, attempt, SPREAD if problem.inducing is None else 0.0)
     scores = [_value(evidence, vector) for vector in starts]
-    best = np.argsort(scores)[::-1][:N_CLIMBED]
+    best = _distinct(np.argsort(scores)[::-1], _cycle(part, attempt.kernel))
     opened = replace(attempt, vectors=tuple(starts[i] for i in best), values=tuple(scores[i] for i in best))
     moved = proceed(part, replace(opened, evaluations=len(starts)), iterations, evidence)
     if part is problem:
         return moved
     whole = evidence_of(problem, attempt.kernel)
-    return replace(moved, values=tuple(_value(whole, vector) for vector in moved.vectors))
+    vectors = moved.vectors if problem.inducing is None else (*moved.vectors, *_restored(attempt.kernel, moved.vectors))
+    return replace(moved, part=moved.value, vectors=vectors, values=tuple(_value(whole, vector) for vector in vectors))
 
 
-def _starts(problem: Problem, attempt: Attempt) -> list[np.ndarray]:
+def _restored(kernel: Kernel, vectors: tuple[np.ndarray, ...]) -> list[np.ndarray]:
+    """The vectors with what the parent knew put back: all rows determine a period twenty times better than a part."""
+    here, known = np.asarray(to_vector(kernel), dtype=float), np.zeros(n_free(kernel), dtype=bool)
+    for slot, kept in zip(slots(kernel), given(kernel), strict=True):
+        known[slot.start : slot.start + slot.size] = kept
+    return [np.where(known, here, vector) for vector in vectors]
+
+
+def _starts(problem: Problem, attempt: Attempt, spread: float) -> list[np.ndarray]:
     kernel, rng = attempt.kernel, np.random.default_rng(attempt.seed)
-    n = N_STARTS if not all(given(kernel)) else 2
-    starts = starting_vectors(kernel, problem.X, problem.y, rng, n, pools=problem.pools)
-    starts = [_lifted(kernel, vector, i) for i, vector in enumerate(starts)]
-    guard = guarded_space(kernel, problem.X)
+    n = max(N_STARTS, len(LIFTS) * _cycle(problem, kernel)) if not all(given(kernel)) else 2
+    starts = starting_vectors(kernel, problem.X, problem.y, rng, n, pools=problem.pools, spread=spread)
+    starts = [_lifted(problem, kernel, vector, i) for i, vector in enumerate(starts)]
+    guard = guarded_space(kernel, problem.all_X)
     return [np.clip(v, *guard(v).bounds.T) for v in starts]
 
 
-def _value(evidence: Evidence, vector: np.ndarray) -> float:
+def _value(evidence: Evidence | Bound, vector: np.ndarray) -> float:
     try:
         return evidence.value(vector)
     except linalg.NotPositiveDefinite:
         return FAILED
 
 
-def proceed(problem: Problem, attempt: Attempt, iterations: int, evidence: Evidence | None = None) -> Attempt:
+def proceed(problem: Problem, attempt: Attempt, iterations: int, evidence: Evidence | Bound | None = None) -> Attempt:
     """Climb every start that is still alive some steps further."""
     evidence = evidence_of(problem, attempt.kernel) if evidence is None else evidence
-    guard = guarded_space(attempt.kernel, problem.X)
+    guard = guarded_space(attempt.kernel, problem.all_X)
     vectors, values, evaluations = [], [], attempt.evaluations
     for vector in attempt.vectors:
-        result = maximise(evidence, [vector], guard(vector), iterations)
+        where = guard(vector)
+        if isinstance(evidence, Bound):
+            where, evaluations = tempered(evidence, vector, where), evaluations + 2
+        result = maximise(evidence, [vector], where, iterations)
         vectors.append(result.vector)
         values.append(result.value)
         evaluations += result.stats["evaluations"]
-    moved = replace(attempt, vectors=tuple(vectors), values=tuple(values), evaluations=evaluations)
+    moved = replace(attempt, vectors=tuple(vectors), values=tuple(values), evaluations=evaluations, upper=None)
     if moved.value == FAILED:
         return replace(moved, reason="no start could be evaluated")
     return replace(moved, reason=degenerate(moved.fitted, problem.X))
@@ -135,7 +172,7 @@ def polish(problem: Problem, attempt: Attempt, iterations: int) -> Attempt:
     best = only_best(proceed(problem, attempt, iterations))
     for vector in _harmonics(best):
         other = replace(best, vectors=(vector,), values=(FAILED,))
-        other = proceed(problem, other, iterations)
+        other = proceed(problem, other, iterations if problem.inducing is None else min(iterations, 10))
         if other.reason is None and other.value > best.value + 1e-3:
             best = other
     return best
@@ -160,58 +197,84 @@ def only_best(attempt: Attempt) -> Attempt:
     return replace(attempt, vectors=(attempt.vectors[best],), values=(attempt.values[best],))
 
 
-def _lifted(kernel: Kernel, vector: np.ndarray, i: int) -> np.ndarray:
-    """A new cycle must not inherit a short lengthscale: in some starts the SE beside it spans 1 or 4 periods.
+def _new_cycles(kernel: Kernel) -> list[Kernel]:
+    return [node for node in walk(kernel) if isinstance(node, Per) and not node.given]
+
+
+def _cycle(problem: Problem, kernel: Kernel) -> int:
+    """How many periods the starts of a candidate go through; 1 when it has no new cycle."""
+    return max([len(problem.pools[_input(node)]) for node in _new_cycles(kernel)], default=1) or 1
+
+
+def _input(node: Kernel) -> int:
+    return int(node.inputs[0]) if node.inputs else 0
+
+
+def _distinct(order: np.ndarray, cycle: int) -> list[int]:
+    """The best starts, at most one for each period when there are several to try."""
+    if cycle == 1:
+        return [int(i) for i in order[:N_CLIMBED]]
+    found: dict[int, int] = {}
+    for i in order:
+        found.setdefault(int(i) % cycle, int(i))
+    return list(found.values())[:N_CLIMBED]
+
+
+def _lifted(problem: Problem, kernel: Kernel, vector: np.ndarray, i: int) -> np.ndarray:
+    """A new cycle must not inherit short lengthscales: every period is tried with each of `LIFTS`.
 
     Otherwise a smooth term that has already followed the cycle hides it (the sunspots, under an SE of two years).
     """
-    if i % 3 == 0:
-        return vector
-    where = {(slot.node, slot.parameter.name): slot for slot in slots(kernel)}
-    numbers = {id(node): n for n, node in enumerate(walk(kernel))}
-    lifted = vector.copy()
-    for node in walk(kernel):
-        if isinstance(node, Product):
-            new = [f for f in node.children if isinstance(f, Per) and not f.given]
-            for per in new:
-                _lift(lifted, where, numbers, node, per, math.log(1 if i % 3 == 1 else 4))
+    where = {(slot.node, slot.parameter.name): slot.start for slot in slots(kernel)}
+    nodes, lifted = list(walk(kernel)), vector.copy()
+    numbers = {id(node): n for n, node in enumerate(nodes)}
+    for per in _new_cycles(kernel):
+        beside, elsewhere = LIFTS[i // max(len(problem.pools[_input(per)]), 1) % len(LIFTS)]
+        factors = [node.children for node in nodes if isinstance(node, Product) and per in node.children]
+        period = vector[where[numbers[id(per)], "period"]]
+        for n, node in enumerate(nodes):
+            times = beside if any(node in children for children in factors) else elsewhere
+            if isinstance(node, SE) and node.inputs == per.inputs and times:
+                slot = where[n, "lengthscale"]
+                lifted[slot] = max(lifted[slot], period + math.log(times))
     return lifted
 
 
-def _lift(
-    vector: np.ndarray,
-    where: dict[tuple[int, str], Slot],
-    numbers: dict[int, int],
-    node: Kernel,
-    per: Kernel,
-    by: float,
-) -> None:
-    period = vector[where[numbers[id(per)], "period"].start]
-    for factor in node.children:
-        if isinstance(factor, SE) and factor.inputs == per.inputs:
-            slot = where[numbers[id(factor)], "lengthscale"]
-            vector[slot.start] = max(vector[slot.start], period + by)
-
-
 def criterion(attempt: Attempt, n: int, which: Criterion) -> float:
-    """What the search minimises: BIC = −2 log p + p_eff log N, or AIC; infinite for what is ruled out."""
+    """What the search minimises: BIC = −2 log p + p_eff log N, or AIC; −2 × what was judged for the other criteria.
+
+    Infinite for what is ruled out or was not judged.
+    """
     if attempt.reason is not None or not attempt.values:
         return math.inf
-    penalty = math.log(n) if which == "bic" else 2.0
-    return -2 * attempt.value + n_effective(attempt.kernel) * penalty
+    if which in JUDGED:
+        return math.inf if attempt.judged is None else -2 * attempt.judged
+    return -2 * attempt.value + n_effective(attempt.kernel) * penalty(n, which)
+
+
+def penalty(n: int, which: Criterion) -> float:
+    """Of each parameter while candidates race: that of BIC, unless AIC is asked for."""
+    return 2.0 if which == "aic" else math.log(n)
 
 
 def period_pool(x: np.ndarray, y: np.ndarray, residual: np.ndarray | None = None) -> np.ndarray:
     """Candidate periods from the series itself and from what a model leaves: peaks first, then doubles and halves."""
-    series = [y] if residual is None else [y, residual]
-    peaks = [periodogram_peaks(x, values, 4) for values in series]
-    top = np.concatenate([p[:2] for p in peaks] + [p[2:] for p in peaks])
-    pool = np.concatenate([top, 2 * top, top / 2])
-    steps = np.diff(np.unique(x))
-    low, high = 4 * float(np.median(steps)), float(np.ptp(x)) / 1.5
-    pool = pool[(pool >= low) & (pool <= high)]
+    span, step = float(np.ptp(x)), float(np.median(np.diff(np.unique(x))))
+    found = [_without_lobes(peaks(x, values, 8), span)[:4] for values in ((y,) if residual is None else (y, residual))]
+    top = np.concatenate([p[:2] for p in found])
+    pool = np.concatenate([top, *(p[2:] for p in found), 2 * top, top / 2])
+    pool = pool[(pool >= 4 * step) & (pool <= span / 1.5)]
     kept: list[float] = []
     for period in pool:
         if not any(abs(period / other - 1) < 0.01 for other in kept):
+            kept.append(float(period))
+    return np.array(kept[:N_PERIODS])
+
+
+def _without_lobes(periods: np.ndarray, span: float) -> np.ndarray:
+    """Peaks, strongest first, without those that only stand at the foot of a stronger one."""
+    kept: list[float] = []
+    for period in periods:
+        if all(abs(1 / period - 1 / other) > 1.6 / span for other in kept):
             kept.append(float(period))
     return np.array(kept)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -24,16 +24,20 @@ class TraceError(ValueError):
 
 @dataclass(frozen=True)
 class Model:
-    """A fitted candidate: its kernel on standardised data, evidence, parameters counted, and score."""
+    """A fitted candidate: its kernel on standardised data, evidence, parameters counted, and score.
+
+    In a search with inducing points `evidence` is a lower bound and `upper` an upper one.
+    """
 
     kernel: str
     evidence: float
     n_parameters: int
     score: float
+    upper: float | None = None
 
     @classmethod
     def of(cls, attempt: Attempt, score: float) -> Self:
-        return cls(to_text(attempt.fitted), attempt.value, n_effective(attempt.kernel), score)
+        return cls(to_text(attempt.fitted), attempt.value, n_effective(attempt.kernel), score, attempt.upper)
 
     def parsed(self) -> Kernel:
         return parse(self.kernel)
@@ -64,10 +68,18 @@ class Trace:
     levels: tuple[Level, ...] = ()
     kept: tuple[Model, ...] = ()  # the best distinct models seen, best first
     status: str = "running"
+    paths: int = 1  # with different seeds; the levels are those of the best
+    approximation: str | None = None  # of the evidence in all scores: "inducing points: 300 of 5000 rows"
 
     @property
     def best(self) -> Model:
         return self.kept[0]
+
+    def joined(self, other: Trace) -> Trace:
+        """This search and another path of it: the levels of the better one, the best models of both."""
+        better = min((self, other), key=lambda trace: trace.best.score)
+        kept = keep_best(self.kept, list(other.kept))
+        return replace(self, levels=better.levels, kept=kept, paths=self.paths + other.paths)
 
     def near_ties(self, within: float = 10.0) -> tuple[Model, ...]:
         """Models whose score is within reach of the best: the data cannot tell them apart."""
