@@ -7,6 +7,7 @@ import pytest
 
 import fathom
 from fathom.data import Dataset
+from fathom.execute import executor
 from fathom.report.facts import gather
 
 
@@ -44,5 +45,7 @@ def searched():
     model.columns_ = data.columns
     best, second, *_ = model.trace_.kept
     model.trace_ = replace(model.trace_, kept=(best, replace(second, score=best.score + 4)))
-    model._set_members(model.posterior_.X, model.posterior_.Y)
+    with executor("serial") as pool:
+        p = model.posterior_
+        model._remember(*model._members(p.X, p.Y[:, 0], pool), p.X, p.Y)
     return data, model

@@ -1,8 +1,10 @@
 """The report as a file: whole, self-contained, the same in all formats, and safe with any column name."""
 
+import copy
 import json
 import os
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -99,6 +101,18 @@ def test_the_search_is_told_only_where_there_was_one(pages):
     trace = pages["searched"][1].model.trace_
     assert text.count('class="score"') == len(trace.levels)
     assert "Failures" in Page(text).text
+
+
+def test_an_approximation_of_the_search_is_told(searched):
+    """A search of a long series may note on its trace how it compared candidates; a test's series is short."""
+    data, model = searched
+    told = copy.copy(model)
+    told.trace_ = replace(model.trace_)
+    object.__setattr__(told.trace_, "approximation", "inducing points: 300 of 5000 rows")
+    words = "The record is long, so candidates were compared by an approximation (inducing points: 300 of 5000 rows)."
+    assert words in Page(document.html(document.make(told, data))).text
+    assert words in document.markdown(told, data)
+    assert "approximation" not in document.markdown(model, data)
 
 
 def test_several_inputs_have_bars_effects_and_maps(pages):

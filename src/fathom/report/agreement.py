@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from fathom.learn import posterior_of
 from fathom.report.facts import Facts, Outlook
 from fathom.report.words import capital, counted, percent, quantity
 
@@ -37,8 +36,7 @@ def members_of(model: Any) -> list[tuple[Any, float]]:
     members = getattr(model, "members_", None)
     if not members or len(members) == 1:
         return [(model.posterior_, 1.0)]
-    p = model.posterior_
-    return [(posterior_of(kernel, p.X, p.Y, "zero"), weight) for kernel, weight in members]
+    return [(posterior, member.weight) for posterior, member in zip(model.posteriors_, members, strict=True)]
 
 
 def compare(model: Any, facts: Facts, members: list[tuple[Any, float]], ahead: np.ndarray) -> Agreement | None:
@@ -46,7 +44,7 @@ def compare(model: Any, facts: Facts, members: list[tuple[Any, float]], ahead: n
     if getattr(model, "trace_", None) is None:
         return None
     heard = [posterior for posterior, weight in members if weight >= LIGHTEST]
-    others = len(members) - 1
+    others = len(model.trace_.near_ties())
     if len(heard) < 2 or not len(ahead):
         return Agreement(others)
     scaler = model.scaler_
@@ -92,7 +90,7 @@ def sentence(agreement: Agreement | None, facts: Facts) -> str:
 def averaged(facts: Facts, model: Any, predict: Any) -> Facts:
     """The facts with the forecast of all models within reach in place of the best one's, as in the picture."""
     f = facts.forecast
-    if f is None or len(getattr(model, "members_", ())) < 2:
+    if f is None or not getattr(model, "members_", ()):
         return facts
 
     def seen(outlook: Outlook) -> Outlook:

@@ -3,10 +3,12 @@
 *The whole.* Under the model the whitened residuals z = L⁻¹(y − μ), C = LLᵀ, are independent standard normals; in the
 order of time they are the errors of predicting each observation from those before it, in units of the predicted sd.
 Where the constant μ was learnt they are a projection of such, and the null draws are projected alike. So the p-values
-are exact but for learning the kernel's parameters, which makes them a little cautious.
+are exact but for learning the kernel's parameters, which makes them a little cautious: of 150 series from SE + Per + WN
+and fitted from the truth, 1 to 6 in a hundred fell below 0.05 (`tests/report/test_calibration.py` repeats it in small).
 
 *A part.* Draws from its posterior are compared with draws from its prior (Lloyd and Ghahramani, 2015): averaged over
-data from the model the two have the same law. These p-values are cautious by construction.
+data from the model the two have the same law. These p-values are cautious by construction: hardly one in a hundred
+falls below 0.05.
 
 *Noise.* An MMD two-sample test of (x, y) against (x, y'), with y' the data after the part's posterior draw was
 exchanged for a fresh one from its prior. Given all other parts y and y' are alike, so that swapping labels pair by

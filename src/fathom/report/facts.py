@@ -143,6 +143,8 @@ class Facts:
     level: float  # around which the components add up
     level_learnt: bool  # rather than the mean of the data
     noise_sd: float  # of a typical observation
+    noise_start: float  # of the first tenth of a series, and of the last
+    noise_end: float
     explained: float  # R² of all components but noise
     baseline_mae: float  # held-out error of the level alone
     jitter: float  # relative to the variance; 0 unless the covariance could hardly be factorised
@@ -165,7 +167,7 @@ def gather(model: Any, dataset: Any, horizon: float | None = None) -> Facts:
     """Measure a fitted exact model (`posterior_`, `scaler_`, `kernel_`) of the data.
 
     `horizon` is the value of the single input (or of the time) to which curves are continued; without it they run on
-    for a tenth of the range.
+    for a tenth of the range, and for one step at least.
     """
     from fathom.report.gather import Gathering  # builds on this module
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fathom.predictive import Predictive
+from fathom.report import phrases
 from fathom.report.criticism import Curves
 from fathom.report.facts import Component, Facts
 from fathom.report.scales import axis_ticks, limits, number_ticks
@@ -126,7 +127,7 @@ def _forecast_marks(panel: Panel, s: Series, narrow: bool) -> None:
     if not (high >= 0 and low <= panel.height):
         return
     panel.over.append(f'<path class="range" d="M{at - 4:.1f},{high:.1f}h8m-4,0V{low:.1f}m-4,0h8"/>')
-    when = "" if narrow else f"{s.axis.around(what.at)}: "
+    when = "" if narrow else f"{phrases.peak(f, s.axis)}: "
     panel.words(at - 9, high + 4, when + between(what.low, what.high, "", "to"), "note model strong", "end")
 
 
@@ -214,7 +215,7 @@ def _edges(panel: Panel, c: Component, axis: Axis) -> None:
     ends: list[float] = []  # of the labels, one for each line of them
     for edge, way in sorted(edges, key=lambda found: found[0].at):
         panel.upright(edge.at, "switch")
-        x, text = float(panel.x(edge.at)), f"{way} {axis.around(edge.at)}"
+        x, text = float(panel.x(edge.at)), f"{way} {phrases.edge(c, edge)}"
         length = 6.8 * len(text)
         start = x + 5 if x + 5 + length <= panel.width else x - 5 - length
         line = next((k for k, end in enumerate(ends) if end < start), len(ends))

@@ -62,7 +62,8 @@ class Gathering:
             return None
         axis = self.setting.axes[self.forward]
         if asked is None:
-            return axis.high + 0.1 * axis.span
+            soon = axis.high if axis.rule is None else float(axis.rule.future(axis.high, 1)[0])
+            return max(axis.high + 0.1 * axis.span, soon)  # of a short record, a step at least
         if not np.isfinite(asked) or asked < axis.high:
             raise ValueError(
                 f"horizon {asked:g} lies before the last observation, {axis.place(axis.high)}: choose later"
@@ -77,6 +78,7 @@ class Gathering:
         posterior, several = self.anatomy.posterior, not self.setting.series
         variance = float(np.var(self.anatomy.y))
         components = self._components(chosen)
+        tenth = max(1, len(self.anatomy.y) // 10)
         return Facts(
             setting=self.setting,
             kernel=str(self._named(self.model.kernel_)),
@@ -84,7 +86,9 @@ class Gathering:
             log_evidence=float(getattr(self.model, "log_evidence_", np.nan)),
             level=self.anatomy.level,
             level_learnt=bool(np.any(np.asarray(posterior.prior.constant) != 0)),
-            noise_sd=self._noise_sd(),
+            noise_sd=self._noise_sd(slice(None)),
+            noise_start=self._noise_sd(slice(0, tenth)),
+            noise_end=self._noise_sd(slice(-tenth, None)),
             explained=1 - self._left_over(means) / variance if variance > 0 else 0.0,
             baseline_mae=chosen.baseline_mae,
             jitter=float(posterior.factor.jitter) / (float(np.mean(posterior.kernel.diag(posterior.X))) or 1.0),
@@ -94,9 +98,12 @@ class Gathering:
             orders=orders(self.anatomy, self.inputs, means) if several else (),
         )
 
-    def _noise_sd(self) -> float:
+    def _noise_sd(self, some: slice) -> float:
+        """The sd of the noise of all parts together, of a typical one of some rows along the record."""
+        X = self.anatomy.X
+        X = X if self.forward is None else X[np.argsort(X[:, self.forward], kind="stable")]
         noise = [i for i, noisy in enumerate(self.anatomy.noisy) if noisy]
-        return float(np.sqrt(sum(np.mean(self.anatomy.prior_sd(i, self.anatomy.X) ** 2) for i in noise)))
+        return float(np.sqrt(sum(np.mean(self.anatomy.prior_sd(i, X[some]) ** 2) for i in noise)))
 
     def _left_over(self, means: list[np.ndarray]) -> float:
         """The variance of the data that no part but noise accounts for."""

@@ -54,9 +54,9 @@ def _along(c: Component, i: int) -> list[str]:
         if f.kind in SMOOTH:
             ell = f.values["lengthscale"][f.inputs.index(i)] if len(f.values["lengthscale"]) > 1 else f["lengthscale"]
             hardly = ell > HARDLY * axis.span
-            said.append(f"hardly bends along {axis.name}" if hardly else f"{OVER}{axis.length(ell)} of {axis.name}")
+            said.append(f"hardly bends along {axis.name}" if hardly else f"{OVER}{axis.stretch(ell)}")
         elif f.kind in PERIODIC:
-            said.append(f"repeats every {axis.length(f['period'], 2)} of {axis.name}")
+            said.append(f"repeats every {axis.stretch(f['period'], 2)}")
         elif f.kind == "Lin":
             said.append(f"changes linearly with {axis.name}")
     return said

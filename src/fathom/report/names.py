@@ -6,6 +6,7 @@ Figures and reports name parts through `name_of`, so that a part is called the s
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from fathom.kernels.base import Kernel, walk
 from fathom.report.regions import SWITCHES, Factor, Region, factors_of, regions_of
@@ -33,18 +34,29 @@ def title(part: Kernel, axis: Axis) -> str:
     return name_of(factors_of(part), axis)
 
 
-def name_of(factors: Sequence[Factor], axis: Axis) -> str:
-    """The same from the factors of a product, all on one input."""
+class Measured(NamedTuple):
+    """What only the fit tells of a part: its noun, empty for that of the kernel, and the modifiers that show."""
+
+    noun: str
+    where: str
+    grows: bool
+    drift: str  # over what distance the shape of a cycle changes; empty where it does not show
+
+
+def name_of(factors: Sequence[Factor], axis: Axis, measured: Measured | None = None) -> str:
+    """The same from the factors of a product, all on one input, and from what was measured of it."""
     of = {kind: [f for f in factors if f.kind in kind] for kind in (PERIODIC, SMOOTH)}
     lines = [f for f in factors if f.kind == "Lin"]
     noise = any(f.kind == "WN" for f in factors)
-    words = ["Noise" if noise else _noun(of[PERIODIC], of[SMOOTH], lines, factors, axis)]
-    if lines and (of[PERIODIC] or of[SMOOTH] or noise):
+    slow = axis.length(_shortest(of[SMOOTH])) if of[SMOOTH] else ""
+    noun, where, grows, drift = measured or ("", None, True, slow)
+    words = [noun or ("Noise" if noise else _noun(of[PERIODIC], of[SMOOTH], lines, factors, axis))]
+    if lines and grows and (of[PERIODIC] or of[SMOOTH] or noise):
         words.append(_growth(lines, axis))
-    if of[PERIODIC] and of[SMOOTH]:
-        words.append(f"its shape changing over about {axis.length(_shortest(of[SMOOTH]))}")
-    words += [_where(factors, region, axis) for region in regions_of(factors)]
-    return ", ".join(words)
+    if of[PERIODIC] and drift:
+        words.append(f"its shape changing over about {drift}")
+    words += [_where(factors, region, axis) for region in regions_of(factors)] if where is None else [where]
+    return ", ".join(word for word in words if word)
 
 
 def _noun(
@@ -73,13 +85,13 @@ def _growth(lines: list[Factor], axis: Axis) -> str:
     if all(place >= axis.high for place in places):
         return f"shrinking {axis.along}"
     inside = [place for place in places if axis.low < place < axis.high]
-    return f"smallest around {axis.place(inside[0])}" if inside else f"changing {axis.along}"
+    return f"smallest around {axis.around(inside[0])}" if inside else f"changing {axis.along}"
 
 
 def _where(factors: Sequence[Factor], region: Region, axis: Axis) -> str:
     if [f.kind for f in factors if f.kind in SWITCHES] == ["Outside"]:
         (_, low), (high, _) = (interval.ends for interval in region.intervals)
-        return f"except between {axis.place(low)} and {axis.place(high)}"
+        return f"except between {axis.around(low)} and {axis.around(high)}"
     return stretches(region, axis) or "nowhere"
 
 
@@ -87,9 +99,9 @@ def stretches(region: Region, axis: Axis) -> str:
     """ "until 1955-07 and from 1958-02"."""
     words = []
     for interval in region.intervals:
-        low, high = (axis.place(end) for end in interval.ends)
-        if interval.low and interval.high:
+        low, high = (axis.around(edge.at) if edge else "" for edge in (interval.low, interval.high))
+        if low and high:
             words.append(f"between {low} and {high}")
-        elif interval.low or interval.high:
-            words.append(f"from {low}" if interval.low else f"until {high}")
+        elif low or high:
+            words.append(f"from {low}" if low else f"until {high}")
     return " and ".join(words)

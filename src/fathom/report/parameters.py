@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from fathom.report.facts import Component
 from fathom.report.laplace import Estimate
 from fathom.report.names import PERIODIC, SMOOTH
-from fathom.report.regions import SWITCHES
 from fathom.report.words import Axis, number
 
 
@@ -53,11 +52,15 @@ def _interval(e: Estimate, axis: Axis, place: bool) -> str:
     return f"{number(e.low, e.sd)} to {number(e.high, e.sd)}"
 
 
+_SWITCH = dict.fromkeys(("Before", "After"), "place of the change")
+_SWITCH |= dict.fromkeys(("Inside", "Outside"), "middle of the window")
+
+
 def _name(kind: str, name: str) -> str:
     if name == "lengthscale":
         return "distance over which it varies" if kind in SMOOTH else "coarseness within a cycle"
     if name == "location":
-        return "place of the change" if kind in SWITCHES else "where it is zero"
+        return _SWITCH.get(kind, "where it is zero")
     names = {
         "variance": "variance",
         "period": "period",

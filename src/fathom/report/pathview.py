@@ -18,7 +18,7 @@ from fathom.report.facts import Facts
 from fathom.report.names import title
 from fathom.report.scales import limits
 from fathom.report.svg import Panel, picture
-from fathom.report.words import MINUS, counted, listed
+from fathom.report.words import MINUS, counted, listed, number
 
 ENDS = {
     "converged": "It ended because nothing gained any more.",
@@ -90,7 +90,7 @@ def path_of(model: Any, facts: Facts, ahead: np.ndarray) -> Path | None:
         )
         before, last = Counter(texts), level.best.score
     name = "BIC" if trace.settings.get("criterion", "bic") == "bic" else "AIC"
-    return Path(steps, _ties(model), name, _words(trace), failures(trace))
+    return Path(steps, _ties(model), name, _words(trace) + forecasting(model), failures(trace))
 
 
 def failures(trace: Any) -> list[str]:
@@ -101,12 +101,36 @@ def failures(trace: Any) -> list[str]:
     return [f"{counted(n, 'candidate')}: {reason}" for reason, n in total.most_common()]
 
 
+def approximation(trace: Any) -> list[str]:
+    """How candidates of a long record were compared, if not by the exact evidence."""
+    how = getattr(trace, "approximation", None)
+    return [f"The record is long, so candidates were compared by an approximation ({how})."] if how else []
+
+
+def forecasting(model: Any) -> list[str]:
+    """How the forecast differs from that of the one model described."""
+    said, members = [], getattr(model, "members_", [])
+    if any(getattr(member, "persistent", False) for member in members):
+        said.append(
+            "A smooth part returns to the mean of the data soon after their end; models therefore forecast also with a "
+            "random walk in its place, which keeps its level, and how well each would have forecast the past decides "
+            "its weight."
+        )
+    times = float(getattr(model, "caution_", 1.0))
+    if times > 1.05:
+        missed = "Forecasts of the past missed by more than the models had allowed for"
+        said.append(f"{missed}, so beyond the data their variance is taken {number(times)} times.")
+    return said
+
+
 def _words(trace: Any) -> list[str]:
     tried = sum(level.n_candidates for level in trace.levels)
     seconds = sum(level.seconds for level in trace.levels)
     return [
         f"The search began with noise alone and tried {tried:,} structures in {seconds:.0f} seconds, at each level "
         "keeping the one that describes the data best for its number of parameters (a lower score is better).",
+        *approximation(trace),
+        *([f"It is the best of {trace.paths} such searches, each with another seed."] if trace.paths > 1 else []),
         ENDS.get(trace.status, f"It ended: {trace.status}."),
     ]
 
@@ -188,10 +212,10 @@ def _truth(model: Any, posterior: Posterior | None) -> str:
 
 def _ties(model: Any) -> list[Tie]:
     best, found = model.trace_.best, []
-    weights = [weight for _, weight in getattr(model, "members_", [])]
+    members = getattr(model, "members_", [])
     near = (best, *model.trace_.near_ties())
     for k, tie in enumerate(near):
-        weight = f"{100 * weights[k]:.0f} %" if len(weights) == len(near) else ""
+        weight = f"{100 * sum(m.weight for m in members if m.place == k):.0f} %" if members else ""
         behind = "chosen" if k == 0 else _number(tie.score - best.score, sign=True)
         found.append(Tie(tie.structure(), behind, weight))
     return found if len(near) > 1 else []

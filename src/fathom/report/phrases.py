@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import math
 
-from fathom.report.facts import Component
-from fathom.report.names import PERIODIC, SMOOTH
+from fathom.report.facts import Component, Forecast
+from fathom.report.names import PERIODIC, SMOOTH, Measured
 from fathom.report.regions import SWITCHES, Edge, Region
 from fathom.report.shape import Cycle
-from fathom.report.words import Axis, listed, number, quantity
+from fathom.report.words import MINUS, Axis, capital, listed, number, quantity
 
 POWERS = {2: "quadratic", 3: "cubic", 4: "quartic", 5: "quintic"}
 VERY_SMOOTH, RAPID = 1 / 2, 1 / 200  # lengthscale over range
 NOTHING = 1e-3  # of the spread of the target
 LOOSE = 0.674  # lengthscale over period: the quartile of the spectral peak reaches zero
+LONG, SHORT = 1 / 5, 3  # between so much of the range and so many steps of the data a lengthscale is of medium term
+STRAIGHT = 0.98  # share of a curve's variance beyond which a line drawn through it hides it
+STEEPER = 1.25  # a slope that has changed by less than this factor is the same
+SOFT = 1 / 4  # of the range: a wider edge is no edge but a fading
 SINE = math.exp(2)  # within-period lengthscale beyond which a cycle is close to a sine wave
 
 
@@ -25,12 +29,14 @@ def axis_of(c: Component) -> Axis:
 
 def summary(c: Component) -> str:
     """The whole phrase, without a full stop: "a yearly cycle, until 1955-07"."""
-    where = place(c)
-    return f"{noun(c)}{growth(c)}{', ' + where if where else ''}"
+    where, way = place(c), turn(c) if c.shape is not None and near_linear(c) else ""
+    return f"{noun(c)}{way}{growth(c)}{', ' + where if where else ''}"
 
 
 def noun(c: Component) -> str:
     """What the component is."""
+    if c.shape is not None and near_linear(c):
+        return trend(c)
     return {
         "cycle": cycle,
         "noise": lambda c: "noise" if c.growths else f"noise with a standard deviation of {about(c, size(c))}",
@@ -38,7 +44,7 @@ def noun(c: Component) -> str:
         "constant": lambda c: f"a constant of {value(c)}",
         "line": line,
         "polynomial": polynomial,
-        "step": lambda c: f"a constant shift of {value(c)}",
+        "step": step,
         "waves": lambda c: f"a mixture of waves of {about(c, size(c), True)}",
         "bend": lambda c: f"a bent line that ranges over {about(c, c.at_data.high - c.at_data.low)}",
     }[c.head](c)
@@ -58,9 +64,18 @@ def about(c: Component, value: float, both: bool = False, sd: float | None = Non
 
 
 def value(c: Component) -> str:
-    """The value of a constant, with its unit."""
+    """The value of a constant, with its unit: where its weight is largest."""
     assert c.shape is not None
-    return about(c, (c.shape.low + c.shape.high) / 2)
+    return about(c, max(c.shape.low, c.shape.high, key=abs))
+
+
+def step(c: Component) -> str:
+    """A constant for some stretch: "a level about 5 thousand lower"."""
+    return f"a level {value(c).replace(MINUS, '')} {'lower' if _lower(c) else 'higher'}"
+
+
+def _lower(c: Component) -> bool:
+    return c.shape is not None and c.shape.low + c.shape.high < 0
 
 
 # -- what it is --------------------------------------------------------------------------------------------------
@@ -74,6 +89,8 @@ def cycle(c: Component) -> str:
     if loose(c):
         first = first.replace("a ", "a loose ", 1)
         first += f" that loses its shape within about {lengthscale(c)}"
+    elif drift and relative_lengthscale(c) > 1:
+        first += " whose shape hardly changes"
     elif drift:
         slow = " slowly," if relative_lengthscale(c) > VERY_SMOOTH else ""
         first += f" whose shape drifts{slow} over about {lengthscale(c)}"
@@ -87,6 +104,11 @@ def period(c: Component, factor: int) -> str:
     e = c.estimate(factor, "period")
     name, length = axis_of(c).cycle(e.value, e.sd)
     return f"a {name} cycle" if name else f"a cycle of {length}"
+
+
+def fastest(c: Component) -> int:
+    """The factor with the shortest period."""
+    return min(c.of_kind(*PERIODIC), key=lambda i: c.factors[i]["period"])
 
 
 def lengthscale(c: Component) -> str:
@@ -110,27 +132,102 @@ def loose(c: Component) -> bool:
     return min(c.factors[i]["lengthscale"] for i in drift) < LOOSE * period
 
 
+def one_way(c: Component) -> bool:
+    """True when the mean only rises or only falls, and by more than its uncertainty."""
+    return c.shape is not None and c.shape.monotone != 0 and abs(c.shape.change) > 2 * c.shape.change_sd
+
+
+def near_linear(c: Component) -> bool:
+    """True when the curve of a part that need not be a line is one as far as a reader could tell."""
+    assert c.shape is not None
+    return c.head in ("smooth", "polynomial", "bend") and one_way(c) and c.shape.straight >= STRAIGHT
+
+
+def measured(c: Component) -> Measured:
+    """What the title of a component owes to its measured shape."""
+    drift = lengthscale(c) if c.of_kind(*SMOOTH) and relative_lengthscale(c) <= 1 else ""
+    return Measured(_called(c), place(c), grows(c), drift)
+
+
+def _called(c: Component) -> str:
+    if c.shape is None:
+        return ""
+    if c.head == "cycle":
+        return capital(period(c, fastest(c)).removeprefix("a "))
+    if c.head == "step":
+        return "Lower level" if _lower(c) else "Higher level"
+    if near_linear(c):
+        return f"Near-linear {lasting(c)}trend"
+    if c.head != "smooth":
+        return ""
+    if c.shape.rhythm is not None:
+        return capital(f"irregular {rhythm(c)}")
+    if one_way(c) and not c.growths:
+        return capital(_term(c))
+    return capital(f"{_term(c)} over about {lengthscale(c)}")
+
+
+def trend(c: Component) -> str:
+    """A curve that is nearly a line: its direction and mean slope."""
+    return f"a near-linear {lasting(c)}{_way(c)} of about {slope(c)}"
+
+
+def turn(c: Component) -> str:
+    """In which way a curve is not quite a line: ", steeper towards the end"; empty where it does not show."""
+    assert c.shape is not None
+    change = max(c.shape.bend, 1 / c.shape.bend)
+    return "" if change < STEEPER else f", {'steeper' if c.shape.bend > 1 else 'flatter'} towards the end"
+
+
+def _way(c: Component) -> str:
+    assert c.shape is not None
+    return "rise" if c.shape.change > 0 else "fall"
+
+
+def _term(c: Component) -> str:
+    """ "smooth medium-term deviation": how fast it varies next to the record and its steps, and from what."""
+    relative, in_time = relative_lengthscale(c), axis_of(c).rule is not None
+    if one_way(c) and not c.growths:
+        return f"smooth {lasting(c)}{_way(c)}"
+    noun = "deviation" if c.number > 1 and c.setting.series else "variation"
+    if relative < RAPID:
+        return f"rapid {noun}"
+    if relative > VERY_SMOOTH:
+        return f"very smooth {lasting(c)}{noun}"
+    if not in_time or relative > LONG:
+        return f"smooth {noun}"
+    return f"{'smooth medium' if relative * c.setting.n_rows > SHORT else 'short'}-term {noun}"
+
+
+def lasting(c: Component) -> str:
+    """ "long-term " for what goes on through the whole of a record."""
+    return "long-term " if axis_of(c).rule is not None and seen(c) is None else ""
+
+
+def rhythm(c: Component) -> str:
+    """ "cycle of about 11 years": what a smooth part shows although it need not."""
+    assert c.shape is not None
+    assert c.shape.rhythm is not None
+    name, length = axis_of(c).cycle(c.shape.rhythm)
+    return f"{name} cycle" if name else f"cycle of {length}"
+
+
 def smooth(c: Component) -> str:
     """A smooth component: a rise or fall if its mean is monotone, otherwise how fast and how far it varies."""
     assert c.shape is not None
-    if c.shape.monotone and not c.growths and abs(c.shape.change) > 2 * c.shape.change_sd:
-        way = "rise" if c.shape.change > 0 else "fall"
-        return f"a smooth {way} of {about(c, abs(c.shape.change), sd=c.shape.change_sd)} in all"
-    manner, relative = "smooth variation", relative_lengthscale(c)
-    if relative > VERY_SMOOTH:
-        manner = "very smooth variation"
-    elif relative < RAPID:
-        manner = "rapid variation"
-    return f"a {manner} of {about(c, size(c), True)} over about {lengthscale(c)}"
+    if one_way(c) and not c.growths:
+        return f"a {_term(c)} of {about(c, abs(c.shape.change), sd=c.shape.change_sd)} in all"
+    if c.shape.rhythm is not None:
+        return f"an irregular {rhythm(c)}, {about(c, size(c), True)} in size"
+    return f"a {_term(c)} of {about(c, size(c), True)} over about {lengthscale(c)}"
 
 
 def line(c: Component) -> str:
     """A straight line: its direction and slope, if the data tell."""
     assert c.shape is not None
-    if abs(c.shape.change) < 2 * c.shape.change_sd:
+    if abs(c.shape.change) <= 2 * c.shape.change_sd:
         return "a straight line, up or down the data cannot tell"
-    way = "rise" if c.shape.change > 0 else "fall"
-    return f"a straight-line {way} of about {slope(c)}"
+    return f"a straight-line {_way(c)} of about {slope(c)}"
 
 
 def slope(c: Component) -> str:
@@ -151,10 +248,15 @@ def polynomial(c: Component) -> str:
     """A product of lines alone."""
     assert c.shape is not None
     name = f"a {power(len(c.growths))} trend"
-    if c.shape.monotone and abs(c.shape.change) > 2 * c.shape.change_sd:
+    if one_way(c):
         way = "rises" if c.shape.change > 0 else "falls"
         return f"{name} that {way} by {about(c, abs(c.shape.change), sd=c.shape.change_sd)} in all"
     return f"{name} that ranges over {about(c, c.shape.high - c.shape.low)}"
+
+
+def peak(f: Forecast, axis: Axis) -> str:
+    """When the next peak comes: finer than the record asks for where the cycle is short."""
+    return axis.around(f.peak.at, span=min(axis.span, 10 * (f.cycle or axis.span)))
 
 
 # -- how it grows ------------------------------------------------------------------------------------------------
@@ -177,11 +279,16 @@ def swings(c: Component, ring: Cycle) -> str:
     return f"about {number(first)} at first and {quantity(last, c.setting.unit)} at last"
 
 
+def grows(c: Component) -> bool:
+    """True when linear factors change the size of something else, and are not the thing itself."""
+    return bool(c.growths) and c.head not in ("line", "polynomial") and not (c.shape and near_linear(c))
+
+
 def growth(c: Component) -> str:
     """ ", with swings that grow from about 40 to 247 thousand"; of a steady cycle, its swing."""
     if c.head == "cycle" and not c.growths and c.shape is not None and c.shape.cycle is not None:
         return f", with swings of {swings(c, c.shape.cycle)}"
-    if not c.growths or c.head in ("line", "polynomial"):
+    if not grows(c):
         return ""
     opening = {"cycle": ", with swings that ", "noise": " whose standard deviation "}.get(c.head, ", whose size ")
     return opening + verb(c, plural=c.head == "cycle")
@@ -229,8 +336,28 @@ def place(c: Component) -> str:
     words = []
     for interval in region.intervals:
         low, high = edge(c, interval.low), edge(c, interval.high)
-        words.append(f"from {low} to {high}" if low and high else f"from {low} on" if low else f"until {high}")
-    return listed(words) or "nowhere in the data"
+        if low and high:
+            words.append(f"from {low} to {high.removeprefix('about ') if low.startswith('about ') else high}")
+        elif low:
+            words.append(f"fading in around {low}" if soft(c, interval.low) else f"from {low} on")
+        else:
+            words.append(f"fading out around {high}" if soft(c, interval.high) else f"until {high}")
+    return listed(words) if words else _barely(c)
+
+
+def soft(c: Component, at: Edge | None) -> bool:
+    """True for an edge so wide that before and after it are not two stretches."""
+    return at is not None and at.width > SOFT * axis_of(c).span
+
+
+def _barely(c: Component) -> str:
+    """Where a part shows whose own region lies beyond the data, but whose soft edge reaches into them."""
+    axis, shape = axis_of(c), c.shape
+    if shape is None or shape.strength < 0.01:
+        return "nowhere in the data"
+    ends = {(False, True): "end", (True, False): "start"}
+    end = ends.get((shape.start <= axis.low, shape.end >= axis.high))
+    return f"only towards the {end} of the {axis.record}" if end else f"only faintly in the {axis.record}"
 
 
 def edge(c: Component, at: Edge | None) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from fathom.report import criticism, prose
 from fathom.report.contents import Report
 from fathom.report.parameters import rounded, rows
-from fathom.report.pathview import ENDS, failures
+from fathom.report.pathview import ENDS, approximation, failures, forecasting
 from fathom.report.verdicts import LEVEL
 from fathom.report.words import percent
 
@@ -107,7 +107,8 @@ def _search(report: Report) -> list[str]:
     lines = ["| level | score | structure |", "|--:|--:|:--|"]
     lines += [f"| {lv.depth} | {lv.best.score:.1f} | {_code(lv.best.structure())} |" for lv in trace.levels]
     near = [f"{_code(tie.structure())} is {tie.score - trace.best.score:.1f} behind" for tie in trace.near_ties()]
-    ended = ENDS.get(trace.status, f"It ended: {trace.status}.")
+    ended = " ".join([*map(escape, approximation(trace)), ENDS.get(trace.status, f"It ended: {trace.status}.")])
+    ended = " ".join([ended, *forecasting(report.model)])
     return ["## How the model was found", "\n".join(lines), ended, "\n".join(f"- {line}" for line in near)]
 
 

@@ -35,9 +35,10 @@ def describe(component: Component) -> Texts:
         called = "Noise that changes with " if c.head == "noise" else "Joint effect of "
         return Texts(called + joint.names(c), sentence(joint.summary(c)), joint.body(c) + sentences.worth(c), [])
     axis = say.axis_of(c)
-    name, summary = name_of(c.factors, axis), say.summary(c)
+    name, summary = name_of(c.factors, axis, say.measured(c)), say.summary(c)
     if not c.setting.series and c.inputs:
-        name, summary = f"{capital(axis.name)}: {name[:1].lower()}{name[1:]}", f"{axis.name}: {summary}"
+        name, summary = f"{axis.name}: {name[:1].lower()}{name[1:]}", f"{axis.name}: {summary}"
+        name, summary = (text.replace(f"units of {axis.name}", "units") for text in (capital(name), summary))
     return Texts(name, sentence(summary), sentences.body(c) + sentences.worth(c), sentences.ahead(c))
 
 
@@ -67,29 +68,38 @@ def headline(facts: Facts) -> str:
         level = quantity(facts.level, facts.setting.unit, facts.setting.spread / 20)
         text = f"no pattern that predicts better than the level, {level}"
     else:
-        text = clauses[0] + (f", with {listed(clauses[1:])}" if len(clauses) > 1 else "")
+        text = f"{clauses[0]}, with {listed([*clauses[1:], _noise(facts)])}"
     ahead = _expects(facts)
     return sentence(f"{facts.setting.target}: {text}{'; ' + ahead if ahead else ''}")
+
+
+def _noise(facts: Facts) -> str:
+    """The noise of the whole, and whether it has changed along the record."""
+    first, last, unit = facts.noise_start, facts.noise_end, facts.setting.unit
+    if facts.noise_sd <= 0:
+        return "no noise"
+    if max(first, last) < say.STEEPER * min(first, last):
+        return f"noise of about ±{quantity(facts.noise_sd, unit)}"
+    return f"noise that {'grew' if last > first else 'shrank'} from about ±{number(first)} to ±{quantity(last, unit)}"
 
 
 def _clauses(parts: list[Component]) -> list[str]:
     """One for each part; where it applies is said once for neighbours that share it."""
     places = [say.place(c) for c in parts]
     last = [k + 1 == len(parts) or places[k + 1] != places[k] for k in range(len(parts))]
-    tails = [f", {where}" if where and shown else "" for where, shown in zip(places, last, strict=True)]
-    return [_clause(c) + tail for c, tail in zip(parts, tails, strict=True)]
+    tails = [f" ({where})" if where and shown else "" for where, shown in zip(places, last, strict=True)]
+    return [_clause(c, k == 0) + tail for k, (c, tail) in enumerate(zip(parts, tails, strict=True))]
 
 
-def _clause(c: Component) -> str:
-    if c.head == "line" and c.shape is not None and abs(c.shape.change) >= 2 * c.shape.change_sd:
+def _clause(c: Component, first: bool) -> str:
+    if first and c.head == "line" and c.shape is not None and abs(c.shape.change) >= 2 * c.shape.change_sd:
         return f"{'up' if c.shape.change > 0 else 'down'} by about {say.slope(c)}"
     if c.head == "cycle" and c.shape is not None and c.shape.cycle is not None:
         ring = c.shape.cycle
         whose = f" whose swings {'grew' if ring.swing_end > ring.swing_start else 'shrank'}"
         sizes = f" from about {number(ring.swing_start)} to {quantity(ring.swing_end, c.setting.unit)}"
         flat = f" that measures {say.about(c, ring.swing_end)} from trough to peak"
-        first = min(c.of_kind("Per", "MacKay", "Cos"), key=lambda i: c.factors[i]["period"])
-        return say.period(c, first) + (whose + sizes if c.growths else flat)
+        return say.period(c, say.fastest(c)) + (whose + sizes if c.growths else flat)
     return say.noun(c)
 
 
@@ -99,10 +109,10 @@ def _expects(facts: Facts) -> str:
     if f is None:
         return ""
     if f.cycle is not None:
-        when, what = f"the next peak, around {axis.around(f.peak.at)},", f.peak
-    else:
-        when, what = f"at {axis.around(f.end.at)} it", f.end
-    return f"{when} should lie between {between(what.low, what.high, unit)} (90 %)"
+        span = between(f.peak.low, f.peak.high, unit)
+        return f"the next peak, around {say.peak(f, axis)}, should lie between {span} (90 %)"
+    when = f"for {axis.around(f.end.at)}" if axis.in_years else f"at {axis.name} = {axis.around(f.end.at)}"
+    return f"{when} the model expects a value between {between(f.end.low, f.end.high, unit)} (90 %)"
 
 
 def executive_summary(facts: Facts) -> list[str]:
@@ -113,17 +123,26 @@ def executive_summary(facts: Facts) -> list[str]:
     level = f"a level of {quantity(facts.level, unit, facts.setting.spread / 20)}"
     whole = counted(len(patterns), "pattern") + (" and noise" if noise else "")
     said = [f"the model takes {target} apart into {whole}, around {level}"]
+    if not patterns:
+        said = [f"the model finds no pattern in {target}, only noise around {level}"]
     said += _landmarks(patterns)
     if len(patterns) == 1 or (patterns and percent(facts.explained) != percent(patterns[0].score.r2)):
         who = "it explains" if len(patterns) == 1 else "the patterns together explain"
         said.append(f"{who} {percent(facts.explained)} of the variance")
     if noise and facts.noise_sd > 0:
-        said.append(f"what is left is noise: a single observation strays by about ±{quantity(facts.noise_sd, unit)}")
+        said.append(f"what is left is noise: a single observation strays by about {_strays(facts)}")
     if facts.setting.series and (ahead := _expects(facts)):
         said.append(ahead)
     said += joint.orders(facts)
     shown = [joint.effect(facts, e) for e in joint.matters(facts)[:6]] if not facts.setting.series else []
     return [sentence(text) for text in said] + shown + _idle(facts)
+
+
+def _strays(facts: Facts) -> str:
+    first, last, unit = facts.noise_start, facts.noise_end, facts.setting.unit
+    if max(first, last) < say.STEEPER * min(first, last) or not facts.setting.series:
+        return f"±{quantity(facts.noise_sd, unit)}"
+    return f"±{number(first)} at first and ±{quantity(last, unit)} at last"
 
 
 def _landmarks(patterns: list[Component]) -> list[str]:

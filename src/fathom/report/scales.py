@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fathom.dates import MONTHS
-from fathom.report.words import MINUS, Axis
+from fathom.report.words import DAYS, MINUS, Axis
 from fathom.timeaxis import YEAR, TimeRule
 
 ROUND, ROUND_YEARS = (1, 2, 2.5, 5), (1, 2, 5)
@@ -49,6 +49,8 @@ def axis_ticks(axis: Axis, low: float, high: float, most: int = 7) -> list[Tick]
     if rule is not None and rule.kind == "date":
         if high - low >= 0.2:
             return _months(rule, low, high, most)
+        if (high - low) * DAYS >= 3:
+            return _days(axis, low, high, max(most // 2, 2))
         return [(value, rule.format(value)) for value, _ in number_ticks(low, high, max(most // 2, 2))]
     plain = number_ticks(low, high, most)
     return [(v, text.replace(",", "")) for v, text in plain] if axis.in_years else plain
@@ -82,6 +84,14 @@ def _months(rule: TimeRule, low: float, high: float, most: int) -> list[Tick]:
             name = MONTHS[month % 12][:3]
             found.append((place, f"{name} {month // 12}" if not found or month % 12 == 0 else name))
     return found
+
+
+def _days(axis: Axis, low: float, high: float, most: int) -> list[Tick]:
+    """Starts of days, some days apart: a tick between two of them would carry the name of the first."""
+    first, last = ((v - 1970) * DAYS for v in (low, high))
+    step = next(step for step in (1, 2, 5, 7, 14, 28, 56) if (last - first) / step <= most or step == 56)
+    days = np.arange(math.ceil(first - 1e-6), math.floor(last + 1e-6) + 1, step)
+    return [(1970 + day / DAYS, axis.around(1970 + day / DAYS, span=1.0)) for day in days.tolist()]
 
 
 def _start(rule: TimeRule, month: int) -> float:

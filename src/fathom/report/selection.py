@@ -84,12 +84,19 @@ def select(anatomy: Anatomy, means: list[np.ndarray], ordered_by: np.ndarray | N
     fitted = np.zeros_like(target)
     while len(order) < len(anatomy.parts):
         rest = [i for i in range(len(anatomy.parts)) if i not in order]
-        rest = [i for i in rest if not anatomy.noisy[i]] or rest
+        rest = [i for i in rest if not anatomy.noisy[i]] or _early_first(rest, means, ordered_by)[:1]
         best = min(rest, key=lambda i: _rank(target, total + predicted[i], fitted + means[i]))
         order.append(best)
         total, fitted = total + predicted[best], fitted + means[best]
         errors.append(float(np.mean(np.abs(target - total))))
     return Selection(tuple(order), _scores(anatomy, means, order, errors), errors[0])
+
+
+def _early_first(noise: list[int], means: list[np.ndarray], ordered_by: np.ndarray | None) -> list[int]:
+    """Noise of different times in the order of those times: none of it predicts."""
+    if ordered_by is None:
+        return noise
+    return sorted(noise, key=lambda i: float(ordered_by @ means[i] ** 2) / (float(means[i] @ means[i]) or 1.0))
 
 
 def _rank(target: np.ndarray, predicted: np.ndarray, fitted: np.ndarray) -> tuple[float, float]:

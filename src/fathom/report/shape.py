@@ -11,8 +11,11 @@ import numpy as np
 from fathom.report.anatomy import Anatomy
 from fathom.report.names import PERIODIC, SMOOTH
 from fathom.report.regions import SWITCHES, Factor
+from fathom.report.rhythm import rhythm
 from fathom.report.words import Axis
 
+FULL = 0.99  # weight of a switch that is as good as one
+FEW = 5  # observations that are too few to tell a shape
 Head = Literal["cycle", "noise", "smooth", "constant", "line", "polynomial", "step", "waves", "bend"]
 
 
@@ -40,18 +43,22 @@ class Cycle:
 class Shape:
     """Measurements of the posterior mean of a component that depends on one input, where it applies."""
 
-    start: float  # the first and the last observation inside the region
+    start: float  # the first and the last observation where it applies
     end: float
+    strength: float  # the largest weight that switches give it at any observation, 1 without them
     monotone: Literal[-1, 0, 1]
     change: float  # of the posterior mean from start to end, and its posterior sd
     change_sd: float
     half_at: float | None  # where half of a monotone change has happened
+    straight: float  # share of the variance of the mean that a straight line accounts for; 0 where there are too few
+    bend: float  # slope of the second half of that stretch over the slope of the first; 1 where there is none
     low: float  # smallest and largest posterior mean at the observations
     high: float
-    size: float  # sd of the posterior mean over the observations
+    size: float  # sd of the posterior mean over the observations, of very few its distance from zero
     prior_start: float  # prior sd of the component at start and end; of noise, its sd
     prior_end: float
     cycle: Cycle | None
+    rhythm: float | None  # period at which a smooth part rises and falls of its own accord
 
     @property
     def slope(self) -> float:
@@ -89,9 +96,10 @@ def growths_of(factors: Sequence[Factor], axes: Sequence[Axis]) -> tuple[Growth,
 def measure(anatomy: Anatomy, i: int, column: int, factors: Sequence[Factor]) -> Shape:
     """The shape of part i, which depends on one column (or on none) of the inputs."""
     x = np.unique(anatomy.X[:, column])
-    inside = x[_envelope(anatomy, i, x, column)]
+    weight = _weight(anatomy, i, x)
+    inside = x[applies(weight)]
     rows = _rows(anatomy, inside, column)
-    noise = anatomy.noisy[i]
+    noise, few = anatomy.noisy[i], len(inside) < FEW
     mean = np.zeros(len(inside)) if noise else anatomy.mean([i], rows)
     change, change_sd = (0.0, 0.0) if noise else anatomy.change(i, rows[[0, -1]])
     monotone = 0 if noise else direction(mean, 1e-9 * anatomy.y_sd)
@@ -99,16 +107,20 @@ def measure(anatomy: Anatomy, i: int, column: int, factors: Sequence[Factor]) ->
     return Shape(
         start=float(inside[0]),
         end=float(inside[-1]),
+        strength=float(weight.max()),
         monotone=monotone,
         change=change,
         change_sd=change_sd,
         half_at=half_way(inside, mean) if monotone else None,
+        straight=straightness(inside, mean),
+        bend=_bend(inside, mean),
         low=float(mean.min()),
         high=float(mean.max()),
-        size=float(np.sqrt(np.mean(priors**2))) if noise else float(np.std(mean)),
+        size=float(np.sqrt(np.mean(priors**2 if noise else mean**2))) if noise or few else float(np.std(mean)),
         prior_start=float(priors[0]),
         prior_end=float(priors[-1]),
         cycle=None if noise else _cycle(anatomy, i, column, factors, inside),
+        rhythm=rhythm(anatomy, i, inside, rows, mean) if head_of(factors) == "smooth" else None,
     )
 
 
@@ -125,20 +137,46 @@ def half_way(x: np.ndarray, curve: np.ndarray) -> float:
     return float(np.interp(0.5, np.maximum.accumulate((curve - curve[0]) / (curve[-1] - curve[0])), x))
 
 
+def straightness(x: np.ndarray, curve: np.ndarray) -> float:
+    """R² of the best straight line: how nearly the curve is one, whatever the kernel would have allowed."""
+    if len(x) < FEW or np.ptp(curve) <= 0:
+        return 0.0
+    return float(np.corrcoef(x, curve)[0, 1] ** 2)
+
+
+def _bend(x: np.ndarray, curve: np.ndarray) -> float:
+    middle = (x[0] + x[-1]) / 2
+    halves = [(x <= middle), (x >= middle)]
+    if any(np.sum(half) < FEW for half in halves):
+        return 1.0
+    first, second = (float(np.polyfit(x[half] - middle, curve[half], 1)[0]) for half in halves)
+    return second / first if first * second > 0 else 1.0
+
+
 def _rows(anatomy: Anatomy, x: np.ndarray, column: int) -> np.ndarray:
     rows = np.tile(anatomy.X.mean(axis=0), (len(x), 1))  # the other inputs do not matter to this part
     rows[:, column] = x
     return rows
 
 
-def _envelope(anatomy: Anatomy, i: int, x: np.ndarray, column: int) -> np.ndarray:
-    """Where the weights of switches are one, or as near to it as they come."""
+def _weight(anatomy: Anatomy, i: int, x: np.ndarray) -> np.ndarray:
+    """The joint weight of the switches of part i along its input; one without any."""
     part = anatomy.user(anatomy.parts[i])
     weight = np.ones(len(x))
     for leaf in part.children or (part,):
         if leaf.name in SWITCHES:
             weight = weight * np.asarray(leaf.weight(x, np))
-    return weight >= min(0.99, float(weight.max()))
+    return weight
+
+
+def applies(weight: np.ndarray) -> np.ndarray:
+    """Where a part is to be measured: at full weight, so that its edges do not count as its shape.
+
+    Soft edges, or one near the end of the data, may leave little or nothing of that: then wherever the part has at
+    least half of the largest weight it comes to.
+    """
+    full, half = weight >= FULL, weight >= 0.5 * float(weight.max())
+    return full if 2 * np.sum(full) >= np.sum(half) else half
 
 
 def _cycle(anatomy: Anatomy, i: int, column: int, factors: Sequence[Factor], x: np.ndarray) -> Cycle | None:
@@ -146,6 +184,9 @@ def _cycle(anatomy: Anatomy, i: int, column: int, factors: Sequence[Factor], x: 
     if not periods:
         return None
     period = min(periods)
+    low, high = anatomy.X[:, column].min(), anatomy.X[:, column].max()
+    if x[-1] - x[0] < period:  # it applies for less than a cycle: then with what fades before and after
+        x = np.clip((x[0] + x[-1] + np.array([-period, period])) / 2, low, high)
     last = max(x[-1] - period, x[0])
     stretches = [np.linspace(x[0], min(x[0] + period, x[-1]), 97), np.linspace(last, x[-1], 97)]
     first, final = (anatomy.mean([i], _rows(anatomy, s, column)) for s in stretches)

@@ -45,13 +45,6 @@ def _axis(known: Columns | TimeRule | None) -> Axis:
     return Axis(name, known.units.get(name, ""), rule, 0.0, 1.0)
 
 
-def _length(axis: Axis, value: float) -> str:
-    """A distance along the axis; when nothing is known of its unit, in units of it."""
-    text = axis.length(value, 2)
-    known = axis.in_years or axis.unit
-    return text if known else f"{text} {'unit' if text == '1' else 'units'}{f' of {axis.name}' if axis.name else ''}"
-
-
 # -- the whole --------------------------------------------------------------------------------------------------------
 
 
@@ -61,14 +54,14 @@ def _autocorrelation(check: Check, axis: Axis, passed: bool) -> str:
     r = number(check.detail["correlation"])
     alike = "resemble each other" if check.detail["correlation"] > 0 else "pull in opposite directions"
     if check.meaning == "missed memory":
-        lag = _length(axis, check.detail["lag"])
+        lag = axis.length(check.detail["lag"], 2)
         return f"residuals {lag} apart {alike} (correlation {r}): a connection that the model {{perhaps}}does not know"
     fault = "bends too slowly to follow the data" if check.meaning == "too smooth" else "chases what is only noise"
     return f"neighbouring residuals {alike} (correlation {r}): the model {{perhaps}}{fault}"
 
 
 def _rhythm(check: Check, axis: Axis, passed: bool) -> str:
-    period = _length(axis, check.detail["period"])
+    period = axis.length(check.detail["period"], 2)
     if passed:
         return f"nothing left that repeats: the strongest remaining cycle, of about {period}, could be chance"
     return f"a cycle of about {period} {{perhaps}}remains unexplained"
@@ -129,14 +122,14 @@ def _input(check: Check, axis: Axis, passed: bool) -> str:
 def _swing(check: Check, axis: Axis, passed: bool) -> str:
     if passed:
         return "this part turns back on itself as often as its description says"
-    lag = _length(axis, check.detail["lag"])
+    lag = axis.length(check.detail["lag"], 2)
     if check.meaning == "missed periodicity":
         return f"this part {{perhaps}}swings back and forth, over about {lag}, more than its description allows"
     return "this part {perhaps}moves in one direction more than its description allows"
 
 
 def _swing_lag(check: Check, axis: Axis, passed: bool) -> str:
-    lag = _length(axis, check.detail["lag"])
+    lag = axis.length(check.detail["lag"], 2)
     if passed:
         return f"this part turns over about {lag}, as its description says"
     return f"this part turns over about {lag}, {{perhaps}}not at the pace its description expects"
@@ -145,14 +138,14 @@ def _swing_lag(check: Check, axis: Axis, passed: bool) -> str:
 def _cycle(check: Check, axis: Axis, passed: bool) -> str:
     if passed:
         return "this part repeats no more and no less than its description says"
-    period = _length(axis, check.detail["period"])
+    period = axis.length(check.detail["period"], 2)
     if check.meaning == "missed periodicity":
         return f"this part {{perhaps}}hides a cycle of about {period} that its description does not mention"
     return f"this part {{perhaps}}repeats less than its description says; its strongest cycle is of about {period}"
 
 
 def _cycle_length(check: Check, axis: Axis, passed: bool) -> str:
-    period = _length(axis, check.detail["period"])
+    period = axis.length(check.detail["period"], 2)
     if passed:
         return f"the strongest rhythm of this part, of about {period}, is where its description puts it"
     return f"the strongest rhythm of this part, of about {period}, is {{perhaps}}not where its description puts it"

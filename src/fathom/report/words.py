@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fathom.dates import MONTHS
 from fathom.timeaxis import TimeRule
@@ -64,32 +65,47 @@ class Axis:
         return "time" if self.rule is not None else self.name
 
     def length(self, value: float, digits: int = 1, sd: float | None = None) -> str:
-        """A distance along the axis: "8 months", "3.2 km"."""
+        """A distance along the axis: "8 months", "3.2 km"; of an input without a unit, "3.2 units of depth"."""
         if not self.in_years:
-            return f"{number(value, sd, digits)} {self.unit}".rstrip()
+            text = number(value, sd, digits)
+            return f"{text} {self.unit or self._nameless(text)}"
         noun, size, _ = next(u for u in _UNITS if abs(value) >= 0.999 * u[2])
         text = number(value / size, None if sd is None else sd / size, digits)
         return f"{text} {noun}" if text == "1" else f"{text} {noun}s"
+
+    def _nameless(self, text: str) -> str:
+        return f"unit{'' if text == '1' else 's'}{f' of {self.called}' if self.name else ''}"
+
+    def stretch(self, value: float, digits: int = 1) -> str:
+        """A distance of which the reader must be told on which of several inputs it lies: "6 days of age"."""
+        text = self.length(value, digits)
+        return text if not (self.in_years or self.unit) else f"{text} of {self.name}"
 
     def place(self, value: float) -> str:
         """A point on the axis: a date as the reader writes it, or a number."""
         return f"{value:.4g} {self.unit}".rstrip() if self.rule is None else self.rule.format(value)
 
     def seen(self, value: float) -> str:
-        """A point of the data: as written, but for years with decimals on a long record, which no one reads."""
+        """A point of the data: as written, but no finer than the length of the record allows."""
         return self.around(value) if self.in_years else self.place(value)
 
-    def around(self, value: float, sd: float | None = None) -> str:
-        """A point that was estimated: no finer than its uncertainty and the length of the record allow."""
+    def around(self, value: float, sd: float | None = None, span: float | None = None) -> str:
+        """A point that was estimated: no finer than its uncertainty and the length of the record allow.
+
+        `span` is what decides instead of the length of the record, for moments of something that is shorter.
+        """
+        span = self.span if span is None else span
         if not self.in_years or self.rule is None:
-            size = sd if sd else self.span / 50
+            size = sd if sd else span / 50
             step = 10.0 ** math.floor(math.log10(size)) if size > 0 else 0.0
             return self.place(step * round(value / step) if step else value)
         if sd is not None and sd > 0.5:
             return f"about {math.floor(value + 1e-6)}"
-        if self.rule.kind == "decimal year" and self.span > 2:
-            return f"{math.floor(value + 1e-6)}" if self.span > 20 else f"{value:.1f}"
-        return self.place(value)
+        if span > 20:
+            return f"{math.floor(value + 1e-6)}"
+        if self.rule.kind == "decimal year":
+            return f"{self.season(value)} {math.floor(value + 1e-6)}" if span > 2 else self.place(value)
+        return replace(self.rule, form=_coarse(self.rule.form, span)).format(value)
 
     def cycle(self, period: float, sd: float | None = None) -> tuple[str, str]:
         """A name for a repeating pattern, ("yearly", "") or ("", "about 10.8 years")."""
@@ -118,6 +134,13 @@ class Axis:
         if not self.in_years:
             return self.place(value)
         return MONTHS[math.floor(12 * (value % 1.0) + 1e-6) % 12]
+
+
+def _coarse(form: str, span: float) -> str:
+    """The form of a date without what no one reads on a record of so many years: the day, or the time of day."""
+    if span > 2 and "{d" in form:
+        return "{Y}-{m:02}" if form.startswith("{Y}") else "{B} {Y}"
+    return re.split(r"[T ]+\{H", form)[0] if span > 2 / 12 else form
 
 
 def round_to(value: float, sd: float | None, digits: int = 2) -> float:
@@ -157,7 +180,18 @@ def between(low: float, high: float, unit: str = "", joint: str = "and") -> str:
     gap = abs(high - low) / 20
     place = 10.0 ** math.floor(math.log10(gap)) if gap > 0 else 0.0
     texts = [number(place * round(v / place), None, 9) if place else number(v) for v in (low, high)]
+    if 1e-4 < place < 1 and max(abs(low), abs(high)) < 1e9:  # as many decimals in both
+        texts = [f"{v:,.{round(-math.log10(place))}f}".replace("-", MINUS) for v in (low, high)]
     return f"{texts[0]} {joint} {with_unit(texts[1], unit)}"
+
+
+def differing(first: float, second: float, unit: str = "") -> tuple[str, str] | None:
+    """Two numbers, the unit after the second, in as many digits as they need to differ; None if six do not do."""
+    for digits in range(2, 7):
+        texts = [number(v, None, digits) for v in (first, second)]
+        if texts[0] != texts[1]:
+            return texts[0], with_unit(texts[1], unit)
+    return None
 
 
 def percent(share: float) -> str:
