@@ -84,9 +84,9 @@ def data(true: Kernel, n_inputs: int, snr: float, n: int, seed: tuple[int, int])
 
 
 def telling_draw(true: Kernel, n_inputs: int, n: int, row: int) -> int:
-    """The number of the first draw that shows its structure: at the highest SNR no kernel with a leaf dropped, or with
-    a line or another input in its place, has the better BIC."""
-    simpler = Grammar(("SE", "Lin"), ("drop", "replace"), n_inputs, "accuracy")
+    """The number of the first draw that shows its structure: at the highest SNR no kernel with a leaf dropped, or
+    with a line in its place, has the better BIC."""
+    simpler = Grammar(("Lin",), ("drop", "replace"), n_inputs, "accuracy")
     rivals = [kernel for kernel in expand(true, simpler) if kinds(kernel) != kinds(true)]
     for draw in count():
         X, y = data(true, n_inputs, SNR[0], n, (draw, row))
