@@ -89,8 +89,11 @@ def path_of(model: Any, facts: Facts, ahead: np.ndarray) -> Path | None:
             )
         )
         before, last = Counter(texts), level.best.score
-    name = "BIC" if trace.settings.get("criterion", "bic") == "bic" else "AIC"
+    name = SCORES[trace.settings.get("criterion", "bic")]
     return Path(steps, _ties(model), name, _words(trace) + forecasting(model), failures(trace))
+
+
+SCORES = {"bic": "BIC", "aic": "AIC", "laplace": "−2 log evidence", "cv": "−2 log held-out density"}
 
 
 def failures(trace: Any) -> list[str]:
