@@ -42,7 +42,7 @@ class Evidence:
 
     def value(self, vector: np.ndarray) -> float:
         """log p(Y) alone, at a third of the cost; raises `NotPositiveDefinite`."""
-        return self._evaluate(self.plan.at(vector), inverse=False)[0]
+        return self._evaluate(self.plan.at(vector, slopes=False), inverse=False)[0]
 
     def _evaluate(self, values: Values, inverse: bool) -> tuple[float, np.ndarray]:
         build = partial(self.plan.gram, values)

@@ -18,6 +18,7 @@ from fathom.linalg import NotPositiveDefinite
 
 Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
 BatchedObjective = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+OPTIONS = {"maxcor": 20, "gtol": 1e-5}
 FAILED = -1e25  # what the optimiser sees where the objective cannot be computed
 
 
@@ -49,9 +50,11 @@ def maximise(
     space: Space,
     max_iterations: int = 500,
     on_step: Callable[[int, float], None] | None = None,
+    tolerance: float = 1e-10,
 ) -> Result:
-    """The best of L-BFGS-B runs from each start, one after the other."""
-    runs = [_climb(objective, start, space, max_iterations, i, on_step) for i, start in enumerate(starts)]
+    """The best of L-BFGS-B runs from each start, one after the other; a step that gains less than `tolerance` of the
+    value is the last."""
+    runs = [_climb(objective, start, space, max_iterations, i, on_step, tolerance) for i, start in enumerate(starts)]
     return _best(runs)
 
 
@@ -86,6 +89,7 @@ def _climb(
     max_iterations: int,
     index: int,
     on_step: Callable[[int, float], None] | None,
+    tolerance: float = 1e-10,
 ) -> Result:
     low, high = space.bounds.T
     start = np.clip(start, low, high)
@@ -110,7 +114,7 @@ def _climb(
         jac=True,
         method="L-BFGS-B",
         bounds=np.column_stack([(low - start) / space.scales, (high - start) / space.scales]),
-        options={"maxiter": max_iterations, "maxfun": 2 * max_iterations, "maxcor": 20, "ftol": 1e-10, "gtol": 1e-5},
+        options={"maxiter": max_iterations, "maxfun": 2 * max_iterations, "ftol": tolerance} | OPTIONS,
         callback=(lambda _: on_step(index, best["value"])) if on_step else None,
     )
     status = "failed" if best["value"] == FAILED else ("iterations" if found.status == 1 else "converged")

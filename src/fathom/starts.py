@@ -16,6 +16,7 @@ import numpy as np
 
 from fathom.fit import Space
 from fathom.kernels.base import Kernel, walk
+from fathom.kernels.combine import Product
 from fathom.kernels.leaves import WN, ArcCos, Lin
 from fathom.kernels.vector import Slot, slots, to_vector
 
@@ -118,8 +119,27 @@ def starting_vectors(
             else:
                 node = nodes[slot.node]
                 vector[entries] = _draw(node, slot, _seen(node, columns), rng, i)
-        vectors.append(vector)
+        vectors.append(_balanced(nodes, where, keep, vector, X))
     return vectors
+
+
+def _balanced(
+    nodes: list[Kernel], where: Sequence[Slot], keep: tuple[bool, ...], vector: np.ndarray, X: np.ndarray
+) -> np.ndarray:
+    """A new line in a product changes its size: a kept scale, in the first factor, makes up for it."""
+    entries = {(slot.node, slot.parameter.name): (slot.start, kept) for slot, kept in zip(where, keep, strict=True)}
+    numbers = {id(node): n for n, node in enumerate(nodes)}
+    for product in (node for node in nodes if isinstance(node, Product)):
+        first = product.children[0]
+        while first.children:
+            first = first.children[0]
+        scale, kept = entries.get((numbers[id(first)], "variance"), (0, False))
+        for line in (node for node in product.children if isinstance(node, Lin) and kept):
+            location, known = entries[numbers[id(line)], "location"]
+            if not known:
+                weight = X[:, int(line.inputs[0]) if line.inputs else 0] - vector[location]
+                vector[scale] -= math.log(np.mean(weight**2))
+    return vector
 
 
 def _seen(node: Kernel, columns: list[Column]) -> list[Column]:

@@ -121,7 +121,7 @@ def test_baselines_are_restrictions(name):
 def test_what_a_wrong_grammar_gets():
     with pytest.raises(ValueError, match="'RBF' is no base kernel of the search; there are SE, Lin, Per, C, WN"):
         Grammar(base=("RBF",))
-    with pytest.raises(ValueError, match="'swap' is no rule of the search; there are add"):
+    with pytest.raises(ValueError, match="'swap' is no rule of the search; there are drop, add"):
         Grammar(rules=("swap",))
     with pytest.raises(ValueError, match="there is no baseline 'lasso'"):
         baseline("lasso")

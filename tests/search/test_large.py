@@ -17,7 +17,7 @@ from fathom.search.guards import guarded_space
 from fathom.search.inducing import inducing_rows, process_of
 from fathom.search.periods import binned_peaks, peaks
 from fathom.search.run import Settings, _Run, search
-from fathom.search.score import Attempt, Problem, begin, screened
+from fathom.search.score import SCREEN, Attempt, Problem, begin, screened
 from fathom.search.trace import Trace
 from fathom.starts import periodogram_peaks
 from tests.search.test_search import Dying
@@ -160,7 +160,7 @@ def test_a_part_has_no_inducing_points_and_the_limits_of_the_whole():
     """In a part of the rows the steps are longer, but a short period stays allowed."""
     x = np.arange(3000.0)[:, None]
     problem = Problem(x, np.sin(x[:, 0]), (np.array([24.0]),), "x", inducing_rows(x))
-    part = screened(problem)
+    part = screened(problem, SCREEN)
     assert part.inducing is None
     assert len(part.X) < len(x)
     kernel = parse("Per(period=5.0) + WN")

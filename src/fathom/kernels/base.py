@@ -63,8 +63,7 @@ class Kernel:
     # -- construction ------------------------------------------------------------------------------------------
 
     def _set(self, **fields: Any) -> None:
-        for field, value in fields.items():
-            object.__setattr__(self, field, value)
+        self.__dict__.update(fields)
 
     def __setattr__(self, field: str, value: Any) -> None:
         raise AttributeError(f"kernels are immutable: use .replace({field}=...) for a changed copy")

@@ -111,6 +111,6 @@ def lags_of(X: np.ndarray) -> Lags:
     rows, columns = np.tril_indices(len(x))
     differences = np.abs(x[rows] - x[columns])
     _, index, count = np.unique(np.round(differences / tolerance), return_inverse=True, return_counts=True)
-    if len(count) > len(differences) / 8:
+    if len(count) > len(differences) / 2:
         return Lags(X)
     return DistinctLags(X, index, np.bincount(index, weights=differences) / count)

@@ -28,7 +28,7 @@ from fathom.kernels.lags import Lags, lags_of
 from fathom.kernels.leaves import WN, ArcCos, C
 from fathom.kernels.nonstationary import RankOne
 from fathom.kernels.stationary import Radial, Slopes, Stationary
-from fathom.kernels.vector import Slot, from_vector, slots, to_vector
+from fathom.kernels.vector import Slot, Unpacking, from_vector, slots, to_vector
 
 Place = tuple[int, int]  # (node in the order of `walk`, side of a switch or 0)
 
@@ -47,7 +47,8 @@ class Group:
 class Values:
     """What one parameter vector gives: every factor's value and slopes, by place."""
 
-    nodes: list[Kernel]
+    vector: np.ndarray
+    nodes: list[Kernel]  # in the order of `walk`; those above the leaves do not hold them
     factor: dict[Place, tuple[np.ndarray, Slopes]]
     products: dict[int, Any] = field(default_factory=dict)  # by group: (w, W, v, T)
 
@@ -68,21 +69,23 @@ class Expansion:
             self.kernel = from_vector(kernel, np.asarray(to_vector(kernel)), self.slots)
             nodes = list(walk(self.kernel))
             numbers = {id(node): i for i, node in enumerate(nodes)}
+        self._unpacking = Unpacking(self.kernel, self.slots)
         self.groups = _group(list(_terms(self.kernel, numbers)), nodes)
+        places = {p for g in self.groups for p in (*g.weights, *g.matrices, *(p for term in g.terms for p in term))}
+        self._places = sorted(p for p in places if not isinstance(nodes[p[0]], (C, WN)))
+        self._over_lags = {p for p in places if isinstance(nodes[p[0]], (Stationary, Radial))}
 
     # -- forward -----------------------------------------------------------------------------------------------
 
-    def at(self, vector: np.ndarray) -> Values:
-        """Every factor at a parameter vector."""
-        nodes = list(walk(from_vector(self.kernel, vector, self.slots)))
-        values = Values(nodes, {})
-        for group in self.groups:
-            for place in (*group.weights, *group.matrices, *(p for term in group.terms for p in term)):
-                if place not in values.factor and not isinstance(nodes[place[0]], (C, WN)):
-                    values.factor[place] = self._factor(nodes[place[0]], place[1])
-        return values
+    def at(self, vector: np.ndarray, slopes: bool = True) -> Values:
+        """Every factor at a parameter vector, with its slopes unless they are not needed."""
+        nodes = self._unpacking.at(vector)
+        factors = {place: self._factor(nodes[place[0]], place[1], slopes) for place in self._places}
+        return Values(vector, nodes, factors)
 
-    def _factor(self, node: Any, side: int) -> tuple[np.ndarray, Slopes]:
+    def _factor(self, node: Any, side: int, slopes: bool) -> tuple[np.ndarray, Slopes]:
+        if isinstance(node, Stationary) and not slopes:
+            return node.shape(self.lags.lag(self._columns(node)[0]), np), {}
         if isinstance(node, Switch):
             return node.weights()[side].weight_slopes(self._column(node))
         if isinstance(node, RankOne):
@@ -117,7 +120,7 @@ class Expansion:
 
     def _lag_product(self, values: Values, term: tuple[Place, ...], but: Place | None = None) -> Any:
         """The product of a term's lag factors (leaving out one): 1 when there are none."""
-        factors = [values.factor[p][0] for p in term if p != but and p in values.factor and _is_lag(values, p)]
+        factors = [values.factor[p][0] for p in term if p in self._over_lags and p != but]
         return reduce(np.multiply, factors) if factors else 1.0
 
     # -- backward ----------------------------------------------------------------------------------------------
@@ -136,7 +139,7 @@ class Expansion:
         inner = c * float(pulled @ whole) if np.ndim(whole) else c * float(pulled.sum())
         self._pull_scales(values, group, lambda _: inner, gradients, [term])
         for place in term:
-            if place in values.factor and _is_lag(values, place):
+            if place in self._over_lags:
                 cotangent = c * pulled * self._lag_product(values, term, but=place)
                 self._pull_lag(values, place, cotangent, gradients)
 
@@ -301,10 +304,6 @@ class Plan(Expansion):
 
 def accumulate(gradients: dict, node: int, name: str, value: Any) -> None:
     gradients[node, name] = gradients.get((node, name), 0.0) + value
-
-
-def _is_lag(values: Values, place: Place) -> bool:
-    return isinstance(values.nodes[place[0]], (Stationary, Radial))
 
 
 def _terms(kernel: Kernel, numbers: dict[int, int]) -> Iterator[tuple[Place, ...]]:

@@ -20,6 +20,7 @@ from fathom.kernels.lags import MERGE
 from fathom.kernels.leaves import ArcCos
 from fathom.kernels.plan import Expansion, Group, Values, accumulate
 from fathom.kernels.stationary import Slopes
+from fathom.kernels.vector import from_vector
 
 MOST_TICKS = 40  # of a clock for each row: enough for days between months
 BLOCK = 2e6  # entries of K at once, when K times a vector needs them
@@ -124,10 +125,10 @@ class Strip(Expansion):
 
     # -- forward -----------------------------------------------------------------------------------------------
 
-    def _factor(self, node: Any, side: int) -> tuple[np.ndarray, Slopes]:
+    def _factor(self, node: Any, side: int, slopes: bool) -> tuple[np.ndarray, Slopes]:
         if isinstance(node, ArcCos):
             return node.evaluate(self.X[self.rows], self.X, False, np) / node.variance, {}
-        return super()._factor(node, side)
+        return super()._factor(node, side, slopes)
 
     def evaluate(self, values: Values) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """K_uf (M, N), which the next evaluation overwrites, the variances of the function (N) and the noise (N)."""
@@ -182,7 +183,7 @@ class Strip(Expansion):
     def multiply(self, values: Values, b: np.ndarray) -> np.ndarray:
         """K b over all rows, without noise, while K is never whole."""
         if not isinstance(self.lags, ClockLags) or any(group.matrices for group in self.groups):
-            kernel, step = values.nodes[0], max(1, int(BLOCK / len(self.X)))
+            kernel, step = from_vector(self.kernel, values.vector, self.slots), max(1, int(BLOCK / len(self.X)))
             blocks = (self.X[i : i + step] for i in range(0, len(self.X), step))
             return np.concatenate([kernel.evaluate(rows, self.X, False, np) @ b for rows in blocks])
         out = np.zeros_like(b)

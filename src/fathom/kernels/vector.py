@@ -94,3 +94,36 @@ def _rebuild(node: Kernel, changes: dict[int, dict[str, Any]], counter: Iterator
     if node.children:
         fields["children"] = tuple(_rebuild(child, changes, counter) for child in node.children)
     return type(node)._raw(**fields)
+
+
+class Unpacking:
+    """`from_vector` for one structure, thousands of times, in NumPy: the nodes of the tree without the tree."""
+
+    def __init__(self, kernel: Kernel, where: tuple[Slot, ...]):
+        self._nodes = [node for node, _ in _walk_pinned(kernel, False)]
+        self._positive = np.zeros(sum(slot.size for slot in where), dtype=bool)
+        self._slots: dict[int, list[Slot]] = {}
+        for slot in where:
+            self._positive[slot.start : slot.start + slot.size] = slot.parameter.kind == "positive"
+            self._slots.setdefault(slot.node, []).append(slot)
+
+    def at(self, vector: np.ndarray) -> list[Kernel]:
+        """The nodes in the order of `walk`, with the parameters of the vector."""
+        numbers = np.array(vector, dtype=float)
+        np.exp(vector, out=numbers, where=self._positive)
+        scalars, nodes = numbers.tolist(), list(self._nodes)
+        for index, where in self._slots.items():
+            fields = dict(nodes[index].__dict__)
+            for slot in where:
+                entries = slice(slot.start, slot.start + slot.size)
+                fields[slot.parameter.name] = (
+                    _shaped(fields[slot.parameter.name], numbers[entries], slot) if slot.shape else scalars[slot.start]
+                )
+            nodes[index] = type(nodes[index])._raw(**fields)
+        return nodes
+
+
+def _shaped(before: Any, flat: np.ndarray, slot: Slot) -> np.ndarray:
+    """Free entries behind those that are held."""
+    head = np.reshape(np.asarray(before), -1)[: slot.held]
+    return np.reshape(np.concatenate([head, flat]), slot.shape)

@@ -7,12 +7,13 @@ given, so that a fit starts from the parent and draws only what is new.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
 
-from fathom.kernels.algebra import canonical, distribute
+from fathom.kernels.algebra import canonical, distribute, scale
 from fathom.kernels.base import Kernel, Leaf
 from fathom.kernels.combine import ChangePoint, ChangeWindow, Operator, Sum, Switch, join
 from fathom.kernels.leaves import RQ, SE, SM, WN, C, Cos, Lin, Per, is_noise
@@ -70,10 +71,21 @@ def collapse(S: Kernel, grammar: Grammar) -> Iterator[Kernel]:
 
 
 def drop(S: Kernel, grammar: Grammar) -> Iterator[Kernel]:
-    """𝒮 + 𝒮' → 𝒮 (C.9) and 𝒮 × 𝒮' → 𝒮 (C.10)"""
+    """𝒮 + 𝒮' → 𝒮 (C.9) and 𝒮 × 𝒮' → 𝒮 (C.10); what is left of a product keeps its size"""
     if isinstance(S, Operator):
-        for i in range(len(S.children)):
-            yield join(type(S), [*S.children[:i], *S.children[i + 1 :]])
+        for i, gone in enumerate(S.children):
+            rest = join(type(S), [*S.children[:i], *S.children[i + 1 :]])
+            yield rest if isinstance(S, Sum) else scale(rest, size(gone))
+
+
+def size(S: Kernel) -> float:
+    """The mean variance over standardised inputs (of a switch: as if both sides were on)."""
+    parts = [size(child) for child in S.children]
+    if isinstance(S, Operator):
+        return sum(parts) if isinstance(S, Sum) else math.prod(parts)
+    if isinstance(S, Switch):
+        return sum(parts)
+    return float(S.variance) * (1 + float(S.location) ** 2 if isinstance(S, Lin) else 1.0)
 
 
 def multiply_shifted(S: Kernel, grammar: Grammar) -> Iterator[Kernel]:
@@ -116,7 +128,8 @@ def _pushed(switch: Switch, other: Kernel) -> Iterator[tuple[Kernel, Kernel]]:
         yield first, second + other
 
 
-RULES: dict[str, Rule] = {
+RULES: dict[str, Rule] = {  # of two ways to the same structure the first is kept: dropping loses least
+    "drop": drop,
     "add": add,
     "multiply": multiply,
     "replace": replace_base,
@@ -125,13 +138,12 @@ RULES: dict[str, Rule] = {
     "outside": outside,
     "inside": inside,
     "collapse": collapse,
-    "drop": drop,
     "multiply shifted": multiply_shifted,
     "add cycle": add_cycle,
     "push": push,
     "add interaction": add_interaction,
 }
-SEVERAL = ("add", "add interaction", "multiply", "replace", "drop")  # rules for several inputs
+SEVERAL = ("drop", "add", "add interaction", "multiply", "replace")  # rules for several inputs
 
 
 # -- the grammar -------------------------------------------------------------------------------------------------

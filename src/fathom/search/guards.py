@@ -1,34 +1,41 @@
 """Fits that score well and mean nothing, ruled out: by limits where a limit can say it, by refusal where not.
 
 A prototype's findings: windows softer than they are wide act as a dip, a modulating line with its zero inside the
-data makes a component vanish at one point, and a window at the very end of the data is no window.
+data makes a component vanish at one point, and a window at the very end of the data is no window. A cycle that is
+forgotten before it comes round is a smooth function with two parameters too many, and once found it stays.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import permutations
+from typing import Any
 
 import numpy as np
 
 from fathom.fit import Space
 from fathom.kernels.base import Kernel, walk
 from fathom.kernels.combine import ChangeWindow, Product, Switch
-from fathom.kernels.leaves import Lin
+from fathom.kernels.leaves import Lin, Per
+from fathom.kernels.stationary import Radial
 from fathom.kernels.vector import Slot, slots
 from fathom.starts import Column, columns_of, space
 
 SHARPNESS = 3.0  # κ × width of a window, at least
+MEMORY = 0.9  # lengthscale of a drifting cycle in periods, at least: a correlation of one half from one to the next
 MARGIN = 0.05  # of the range that a switch keeps from either end
 
 
 def guarded_space(kernel: Kernel, X: np.ndarray) -> Callable[[np.ndarray], Space]:
     """Steps and bounds for a search, as a function of the start: those of any fit, tightened.
 
-    Only the side of a modulating line depends on the start: it stays where it is. The rest is worked out once.
+    What depends on the start: a modulating line stays on its side, a drifting cycle is remembered for its period.
     """
     where, columns = space(kernel, X), columns_of(X, np.zeros(len(X)))
     nodes, modulators = list(walk(kernel)), modulating_lines(kernel)
+    starts = {(slot.node, slot.parameter.name): slot.start for slot in slots(kernel)}
+    cycles = [(starts[memory, "lengthscale"], starts[cycle, "period"]) for memory, cycle in drifting_cycles(kernel)]
     placed = [(slot, nodes[slot.node]) for slot in slots(kernel)]
     seen = [columns[int(node.inputs[0]) if node.inputs else 0] for _, node in placed]
 
@@ -38,6 +45,8 @@ def guarded_space(kernel: Kernel, X: np.ndarray) -> Callable[[np.ndarray], Space
             limits = _limits(node, slot, column, slot.node in modulators, vector[slot.start])
             if limits is not None:
                 bounds[slot.start : slot.start + slot.size] = limits
+        for memory, period in cycles:
+            bounds[memory, 0] = max(bounds[memory, 0], vector[period])
         return Space(where.scales, bounds)
 
     return at
@@ -70,6 +79,18 @@ def modulating_lines(kernel: Kernel) -> set[int]:
     return found
 
 
+def drifting_cycles(kernel: Kernel) -> list[tuple[int, int]]:
+    """Numbers of the factors of every product ℓ × Per over the same input, ℓ with a lengthscale."""
+    numbers = {id(node): i for i, node in enumerate(walk(kernel))}
+    return [
+        (numbers[id(memory)], numbers[id(cycle)])
+        for node in walk(kernel)
+        if isinstance(node, Product)
+        for memory, cycle in permutations(node.children, 2)
+        if isinstance(memory, Radial) and isinstance(cycle, Per) and memory.inputs == cycle.inputs
+    ]
+
+
 def degenerate(kernel: Kernel, X: np.ndarray) -> str | None:
     """Why a fitted kernel is refused, or None."""
     for node in walk(kernel):
@@ -80,4 +101,8 @@ def degenerate(kernel: Kernel, X: np.ndarray) -> str | None:
                 return "a window softer than it is wide"
             if node.location - node.width / 2 < x.min() + margin or node.location + node.width / 2 > x.max() - margin:
                 return "a window that reaches the end of the data"
+    nodes: list[Any] = list(walk(kernel))
+    for memory, cycle in drifting_cycles(kernel):
+        if nodes[memory].lengthscale < MEMORY * nodes[cycle].period:
+            return "a cycle that is forgotten before it comes round"
     return None

@@ -31,6 +31,7 @@ from fathom.search.grammar import Grammar, expand, normal_form
 from fathom.search.inducing import inducing_rows, process_of
 from fathom.search.score import (
     JUDGED,
+    LONG,
     SCREEN,
     Attempt,
     Criterion,
@@ -42,15 +43,17 @@ from fathom.search.score import (
     period_pool,
     polish,
     proceed,
-    screened,
 )
-from fathom.search.trace import Level, Model, Trace, TraceError, keep_best
+from fathom.search.trace import BARE_MENTION, Level, Model, Trace, TraceError, keep_best
 
-# (iterations, share of the candidates that go on): measured to lose a level's winner about one time in six,
+# (iterations, share of the candidates that go on, rows): measured to lose a level's winner about one time in six,
 # by a few units of BIC, at a tenth of the cost of full fits
-RACE = ((4, 0.5), (8, 0.25), (16, 0.12), (62, 0.05))
-FINALISTS, POLISH = 4, 200
-LARGE_RACE, LARGE_POLISH = ((20, 0.25), (12, 0.08), (35, 0.05)), 25
+Race = tuple[tuple[int, float, int | None], ...]
+RACE: Race = ((4, 0.5, SCREEN), (8, 0.25, None), (16, 0.12, None), (62, 0.05, None), (200, 1.0, None))
+LONG_RACE: Race = ((12, 0.25, SCREEN), (12, 0.05, 2 * SCREEN), (35, 0.02, None), (60, 1.0, None))
+LARGE_RACE: Race = ((20, 0.25, SCREEN), (12, 0.08, None), (35, 0.05, None), (25, 1.0, None))
+FINALISTS = 4
+CYCLES = {"Per", "Cos", "SM"}  # base kernels that need to know of periods
 BUFFER, STEPS = 8, 10  # kept whatever their upper bound; steps that tighten it
 
 
@@ -63,7 +66,7 @@ class Settings:
     criterion: Criterion = "bic"
     beam: int = 1
     seed: int = 0
-    patience: float = 0.1  # a level must gain more than this
+    patience: float = BARE_MENTION  # a level must gain more than this
 
     def key(self, X: np.ndarray, y: np.ndarray) -> str:
         """Names this search of these data."""
@@ -164,16 +167,17 @@ class _Run:
         if attempts is None:
             return replace(trace, status="time limit")
         grown = self.extended(trace, attempts, depth, start)
-        if trace.best.score - grown.best.score <= self.settings.patience:
+        if trace.lowest - grown.lowest <= self.settings.patience:
             return replace(grown, status="converged")
         return replace(grown, status="depth") if depth >= self.settings.depth else grown
 
     def problem(self, parent: Kernel | None) -> Problem:
         """The data, with the periods that they and the parent's residual suggest."""
-        residual = self.y
-        if parent is not None:
-            residual = self.y - process_of(parent, self.X, self.y).mean(self.X)[:, 0]
-        pools = tuple(period_pool(self.X[:, d], self.y, residual) for d in range(self.X.shape[1]))
+        residual, pools = self.y, tuple(np.zeros(0) for _ in range(self.X.shape[1]))
+        if CYCLES & set(self.settings.grammar.base):
+            if parent is not None:
+                residual = self.y - process_of(parent, self.X, self.y).mean(self.X)[:, 0]
+            pools = tuple(period_pool(self.X[:, d], self.y, residual) for d in range(self.X.shape[1]))
         return Problem(self.X, self.y, pools, self.key, self.inducing)
 
     def race(self, problem: Problem, kernels: list[Kernel], depth: int) -> list[Attempt] | None:
@@ -182,29 +186,29 @@ class _Run:
         attempts = [Attempt(kernel, int(seed)) for kernel, seed in zip(kernels, seeds, strict=False)]
         out: list[Attempt] = []
         large = problem.inducing is not None
-        race, last = (LARGE_RACE, LARGE_POLISH) if large else (RACE, POLISH)
-        for stage, (iterations, share) in enumerate((*race, (last, 1.0))):
+        race = LARGE_RACE if large else LONG_RACE if len(problem.y) > LONG else RACE
+        for stage, (iterations, share, rows) in enumerate(race):
             if depth > 0 and time.monotonic() > self.deadline:  # noise alone is always fitted: there is an answer
                 return None
-            task = begin if stage == 0 else proceed if stage < len(race) else polish
+            last = stage == len(race) - 1
+            task = polish if last else partial(proceed if stage else begin, rows=rows)
             attempts = self._stage(task, problem, attempts, iterations, depth)
-            attempts = self.ranked(attempts, both=large and stage == 0)
-            n = max(FINALISTS, int(np.ceil(share * len(kernels)))) if stage < len(race) else len(attempts)
+            attempts = self.ranked(attempts, rows)
+            n = len(attempts) if last else max(FINALISTS, int(np.ceil(share * len(kernels))))
             out += [a for i, a in enumerate(attempts) if i >= n or a.reason is not None]
-            alone = stage > 0 or screened(problem) is not problem  # long series climb from one start only
-            attempts = [only_best(a) if alone else a for a in attempts[:n] if a.reason is None]
-            if large and 0 < stage < len(race):
+            attempts = [only_best(a) for a in attempts[:n] if a.reason is None]
+            if large and stage and not last:
                 attempts, hopeless = self.sandwich(problem, attempts, depth)
                 out += hopeless
         return sorted(self.judged(problem, attempts, depth) + out, key=self.score)
 
-    def ranked(self, attempts: list[Attempt], both: bool) -> list[Attempt]:
-        """Best first. With `both`, by turns the best on all rows and the best on the part where they began: what is
-        known of a part is not yet in tune with thousands of rows, and a new cycle scores below no change at all."""
+    def ranked(self, attempts: list[Attempt], rows: int | None) -> list[Attempt]:
+        """Best first. After a race on a part of a long series, by turns the best on all rows and on the part: what is
+        known of a part is not yet in tune with a thousand rows, and a new cycle scores below no change at all."""
         by_whole = sorted(attempts, key=self.racing)
-        if not both or any(a.part is None for a in attempts if a.reason is None):
+        if rows is None or len(self.y) <= LONG or any(a.part is None for a in attempts if a.reason is None):
             return by_whole
-        rate = penalty(SCREEN, self.settings.criterion)
+        rate = penalty(rows, self.settings.criterion)
         parts = [-2 * a.part + rate * n_effective(a.kernel) if a.part is not None else np.inf for a in by_whole]
         by_part = [by_whole[i] for i in np.argsort(parts, kind="stable")]
         turns = {id(a): a for pair in zip(by_whole, by_part, strict=True) for a in pair if a.reason is None}

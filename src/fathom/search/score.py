@@ -18,7 +18,7 @@ from fathom.evidence import Evidence
 from fathom.fit import FAILED, maximise
 from fathom.kernels.algebra import n_effective
 from fathom.kernels.base import Kernel, walk
-from fathom.kernels.combine import Product
+from fathom.kernels.combine import Product, Switch
 from fathom.kernels.lags import Lags, lags_of
 from fathom.kernels.leaves import SE, Per
 from fathom.kernels.strip import CrossLags, cross_lags
@@ -30,12 +30,12 @@ from fathom.starts import given, starting_vectors
 
 Criterion = Literal["bic", "aic", "laplace", "cv"]
 JUDGED = ("laplace", "cv")  # too dear for a race: finalists only
-N_STARTS = 24  # scored by one evaluation each
+N_STARTS, MOST_STARTS = 6, 24  # for each new parameter, and in all: scored by one evaluation each
 N_PERIODS = 12
-N_CLIMBED = 2
-SPREAD = 0.05  # of what the parent knows already: starts that shake it more never win
 LIFTS = ((0.0, 0.0), (1.0, 1.0), (4.0, 2.0))  # periods that an SE spans beside a new cycle: in its product, elsewhere
-SCREEN = 250  # rows on which a longer series is screened before any candidate sees all of them
+TOLERANCE = 1e-7  # of the evidence, relatively: a step that gains less is the last
+SCREEN = 200  # rows on which a longer series is screened before any candidate sees all of them
+LONG = 700  # rows of a series that is raced on parts: a period known from a part is not in tune with all of it
 
 
 @dataclass(frozen=True)
@@ -95,32 +95,39 @@ def evidence_of(problem: Problem, kernel: Kernel) -> Evidence | Bound:
     return Bound(kernel, problem.X, problem.y, problem.inducing, lags=lags)
 
 
-def screened(problem: Problem) -> Problem:
-    """The problem on a random part of its rows, the same for every candidate; a short one is left whole."""
+def screened(problem: Problem, rows: int | None) -> Problem:
+    """The problem on a random part of its rows, the same for every candidate; when that is most of them, on all."""
     n = len(problem.y)
-    if n < 1.4 * SCREEN:
+    if rows is None or n < 1.4 * rows:
         return problem
-    rows = np.sort(np.random.default_rng(0).choice(n, SCREEN, replace=False))
-    X, key = problem.X, problem.key + " screen"
-    return replace(problem, X=X[rows], y=problem.y[rows], key=key, inducing=None, whole=X)
+    chosen = np.sort(np.random.default_rng(0).choice(n, rows, replace=False))
+    X, key = problem.X, f"{problem.key} {rows}"
+    return replace(problem, X=X[chosen], y=problem.y[chosen], key=key, inducing=None, whole=X)
 
 
-def begin(problem: Problem, attempt: Attempt, iterations: int) -> Attempt:
-    """Score the starts and climb the best of them a few steps, on part of the rows when there are many.
+def begin(problem: Problem, attempt: Attempt, iterations: int, rows: int | None = SCREEN) -> Attempt:
+    """Score the starts and climb the best of them a few steps, on part of the rows when there are many."""
+    part = screened(problem, rows)
+    evidence = evidence_of(part, attempt.kernel)
+    starts = _starts(part, attempt)
+    scores = [_value(evidence, vector) for vector in starts]
+    best = _distinct(np.argsort(scores)[::-1], attempt.kernel, _cycle(part, attempt.kernel))
+    opened = replace(attempt, vectors=tuple(starts[i] for i in best), values=tuple(scores[i] for i in best))
+    return proceed(problem, replace(opened, evaluations=len(starts)), iterations, rows)
+
+
+def proceed(problem: Problem, attempt: Attempt, iterations: int, rows: int | None = None) -> Attempt:
+    """Climb every start that is still alive some steps further, on part of the rows when told so.
 
     What comes out is scored on all rows: evidence on a part ranks structures poorly.
     """
-    part = screened(problem)
-    evidence = evidence_of(part, attempt.kernel)
-    starts = _starts(part, attempt, SPREAD if problem.inducing is None else 0.0)
-    scores = [_value(evidence, vector) for vector in starts]
-    best = _distinct(np.argsort(scores)[::-1], _cycle(part, attempt.kernel))
-    opened = replace(attempt, vectors=tuple(starts[i] for i in best), values=tuple(scores[i] for i in best))
-    moved = proceed(part, replace(opened, evaluations=len(starts)), iterations, evidence)
+    part = screened(problem, rows)
+    moved = climbed(part, attempt, iterations)
     if part is problem:
         return moved
-    whole = evidence_of(problem, attempt.kernel)
-    vectors = moved.vectors if problem.inducing is None else (*moved.vectors, *_restored(attempt.kernel, moved.vectors))
+    whole, vectors = evidence_of(problem, attempt.kernel), moved.vectors
+    if len(problem.y) > LONG:
+        vectors = (*vectors, *_restored(attempt.kernel, vectors))
     return replace(moved, part=moved.value, vectors=vectors, values=tuple(_value(whole, vector) for vector in vectors))
 
 
@@ -132,10 +139,12 @@ def _restored(kernel: Kernel, vectors: tuple[np.ndarray, ...]) -> list[np.ndarra
     return [np.where(known, here, vector) for vector in vectors]
 
 
-def _starts(problem: Problem, attempt: Attempt, spread: float) -> list[np.ndarray]:
+def _starts(problem: Problem, attempt: Attempt) -> list[np.ndarray]:
     kernel, rng = attempt.kernel, np.random.default_rng(attempt.seed)
-    n = max(N_STARTS, len(LIFTS) * _cycle(problem, kernel)) if not all(given(kernel)) else 2
-    starts = starting_vectors(kernel, problem.X, problem.y, rng, n, pools=problem.pools, spread=spread)
+    new = sum(not known for known in given(kernel))
+    n = max(min(N_STARTS * new, MOST_STARTS), len(LIFTS) * _cycle(problem, kernel)) if new else 1
+    # the parent is left as it is: shaken by 5 %, a period of fifty cycles is lost
+    starts = starting_vectors(kernel, problem.X, problem.y, rng, n, pools=problem.pools, spread=0.0)
     starts = [_lifted(problem, kernel, vector, i) for i, vector in enumerate(starts)]
     guard = guarded_space(kernel, problem.all_X)
     return [np.clip(v, *guard(v).bounds.T) for v in starts]
@@ -148,16 +157,16 @@ def _value(evidence: Evidence | Bound, vector: np.ndarray) -> float:
         return FAILED
 
 
-def proceed(problem: Problem, attempt: Attempt, iterations: int, evidence: Evidence | Bound | None = None) -> Attempt:
-    """Climb every start that is still alive some steps further."""
-    evidence = evidence_of(problem, attempt.kernel) if evidence is None else evidence
+def climbed(problem: Problem, attempt: Attempt, iterations: int) -> Attempt:
+    """Every start some steps further up the evidence of this problem."""
+    evidence = evidence_of(problem, attempt.kernel)
     guard = guarded_space(attempt.kernel, problem.all_X)
     vectors, values, evaluations = [], [], attempt.evaluations
     for vector in attempt.vectors:
         where = guard(vector)
         if isinstance(evidence, Bound):
             where, evaluations = tempered(evidence, vector, where), evaluations + 2
-        result = maximise(evidence, [vector], where, iterations)
+        result = maximise(evidence, [vector], where, iterations, tolerance=TOLERANCE)
         vectors.append(result.vector)
         values.append(result.value)
         evaluations += result.stats["evaluations"]
@@ -169,10 +178,10 @@ def proceed(problem: Problem, attempt: Attempt, iterations: int, evidence: Evide
 
 def polish(problem: Problem, attempt: Attempt, iterations: int) -> Attempt:
     """Converge, then try every cycle at half and twice its period, same shape: harmonics are local optima."""
-    best = only_best(proceed(problem, attempt, iterations))
+    best = only_best(climbed(problem, attempt, iterations))
     for vector in _harmonics(best):
         other = replace(best, vectors=(vector,), values=(FAILED,))
-        other = proceed(problem, other, iterations if problem.inducing is None else min(iterations, 10))
+        other = climbed(problem, other, iterations if len(problem.y) <= LONG else min(iterations, 10))
         if other.reason is None and other.value > best.value + 1e-3:
             best = other
     return best
@@ -197,27 +206,26 @@ def only_best(attempt: Attempt) -> Attempt:
     return replace(attempt, vectors=(attempt.vectors[best],), values=(attempt.values[best],))
 
 
-def _new_cycles(kernel: Kernel) -> list[Kernel]:
-    return [node for node in walk(kernel) if isinstance(node, Per) and not node.given]
+def _new(kernel: Kernel, kind: type[Kernel] | tuple[type[Kernel], ...]) -> list[Kernel]:
+    """The cycles or switches that the parent does not have."""
+    return [node for node in walk(kernel) if isinstance(node, kind) and not node.given]
 
 
 def _cycle(problem: Problem, kernel: Kernel) -> int:
     """How many periods the starts of a candidate go through; 1 when it has no new cycle."""
-    return max([len(problem.pools[_input(node)]) for node in _new_cycles(kernel)], default=1) or 1
+    return max([len(problem.pools[_input(node)]) for node in _new(kernel, Per)], default=1) or 1
 
 
 def _input(node: Kernel) -> int:
     return int(node.inputs[0]) if node.inputs else 0
 
 
-def _distinct(order: np.ndarray, cycle: int) -> list[int]:
-    """The best starts, at most one for each period when there are several to try."""
-    if cycle == 1:
-        return [int(i) for i in order[:N_CLIMBED]]
+def _distinct(order: np.ndarray, kernel: Kernel, cycle: int) -> list[int]:
+    """The best start, or two for a new switch or cycle, of different periods: those have many basins."""
     found: dict[int, int] = {}
     for i in order:
-        found.setdefault(int(i) % cycle, int(i))
-    return list(found.values())[:N_CLIMBED]
+        found.setdefault(int(i) % cycle if cycle > 1 else int(i), int(i))
+    return list(found.values())[: 2 if _new(kernel, (Per, Switch)) else 1]
 
 
 def _lifted(problem: Problem, kernel: Kernel, vector: np.ndarray, i: int) -> np.ndarray:
@@ -225,15 +233,19 @@ def _lifted(problem: Problem, kernel: Kernel, vector: np.ndarray, i: int) -> np.
 
     Otherwise a smooth term that has already followed the cycle hides it (the sunspots, under an SE of two years).
     """
+    cycles = _new(kernel, Per)
+    if not cycles:
+        return vector
     where = {(slot.node, slot.parameter.name): slot.start for slot in slots(kernel)}
     nodes, lifted = list(walk(kernel)), vector.copy()
     numbers = {id(node): n for n, node in enumerate(nodes)}
-    for per in _new_cycles(kernel):
+    for per in cycles:
         beside, elsewhere = LIFTS[i // max(len(problem.pools[_input(per)]), 1) % len(LIFTS)]
-        factors = [node.children for node in nodes if isinstance(node, Product) and per in node.children]
+        products = [{id(child) for child in node.children} for node in nodes if isinstance(node, Product)]
+        partners = set().union(*(ids for ids in products if id(per) in ids))
         period = vector[where[numbers[id(per)], "period"]]
         for n, node in enumerate(nodes):
-            times = beside if any(node in children for children in factors) else elsewhere
+            times = beside if id(node) in partners else elsewhere
             if isinstance(node, SE) and node.inputs == per.inputs and times:
                 slot = where[n, "lengthscale"]
                 lifted[slot] = max(lifted[slot], period + math.log(times))

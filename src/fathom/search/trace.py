@@ -18,6 +18,9 @@ from fathom.search.score import Attempt
 VERSION = 1
 
 
+BARE_MENTION = 2.0  # a difference of 2 log p "not worth more than" one (Kass and Raftery 1995)
+
+
 class TraceError(ValueError):
     """A trace file that cannot be read or belongs to another search; the message says so in one line."""
 
@@ -66,7 +69,7 @@ class Trace:
     key: str  # of the data and settings: only the same search may resume
     settings: dict[str, Any]
     levels: tuple[Level, ...] = ()
-    kept: tuple[Model, ...] = ()  # the best distinct models seen, best first
+    kept: tuple[Model, ...] = ()  # the best distinct models seen: the chosen one, then the others by score
     status: str = "running"
     paths: int = 1  # with different seeds; the levels are those of the best
     approximation: str | None = None  # of the evidence in all scores: "inducing points: 300 of 5000 rows"
@@ -75,9 +78,14 @@ class Trace:
     def best(self) -> Model:
         return self.kept[0]
 
+    @property
+    def lowest(self) -> float:
+        """The score to beat."""
+        return min(model.score for model in self.kept)
+
     def joined(self, other: Trace) -> Trace:
         """This search and another path of it: the levels of the better one, the best models of both."""
-        better = min((self, other), key=lambda trace: trace.best.score)
+        better = min((self, other), key=lambda trace: trace.lowest)
         kept = keep_best(self.kept, list(other.kept))
         return replace(self, levels=better.levels, kept=kept, paths=self.paths + other.paths)
 
@@ -115,9 +123,15 @@ def _models(stored: list[dict[str, Any]]) -> tuple[Model, ...]:
 
 
 def keep_best(kept: tuple[Model, ...], new: list[Model], n: int = 10) -> tuple[Model, ...]:
-    """The n best distinct structures among those kept and the new ones."""
+    """The n best distinct structures among those kept and the new ones, in front the one to choose.
+
+    That is the one with fewest parameters of those within `BARE_MENTION` of the best: less is no reason for more.
+    """
     found: dict[str, Model] = {}
     for model in sorted([*kept, *new], key=lambda m: m.score):
         if np.isfinite(model.score):
             found.setdefault(model.structure(), model)
-    return tuple(list(found.values())[:n])
+    best = list(found.values())[:n]
+    equal = [model for model in best if model.score <= best[0].score + BARE_MENTION]
+    chosen = min(equal, key=lambda m: (m.n_parameters, m.score), default=None)
+    return tuple(sorted(best, key=lambda m: (m is not chosen, m.score)))
