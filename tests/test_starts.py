@@ -79,3 +79,16 @@ def test_the_steps_are_a_contract():
     assert maximise(evidence, [to_vector(kernel)], where, 30).value > 1208
     equal = Space(np.ones_like(where.scales), where.bounds)
     assert maximise(evidence, [to_vector(kernel)], equal, 30).value < 1190
+
+
+def test_a_new_line_does_not_change_the_size_of_a_product():
+    """Wherever its zero is put, the kept scale of the first factor makes up for it; a kept line changes nothing."""
+    X = np.linspace(-2, 2, 41)[:, None]
+    kernel = parse("SE(variance=3.0, lengthscale=1.0)*Lin + Lin(variance=2.0)*WN(variance=1.0)")
+    for vector in starting_vectors(kernel, X, np.zeros(41), np.random.default_rng(0), 6, spread=0.0):
+        here = from_vector(kernel, vector)
+        assert here.children[0].diag(X).mean() == pytest.approx(3.0)
+        assert here.children[1].diag(X).mean() == pytest.approx(2.0)
+    known = parse("SE(variance=3.0, lengthscale=1.0)*Lin(location=5.0)")
+    vector = starting_vectors(known, X, np.zeros(41), np.random.default_rng(0), 1)[0]
+    np.testing.assert_allclose(vector, to_vector(known))

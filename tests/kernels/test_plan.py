@@ -25,6 +25,8 @@ def check_against_jax(kernel, X, tolerance=1e-10):
     plan = Plan(kernel, X)
     values = plan.at(vector)
     expected = from_vector(kernel, vector).gram(X)
+    alone = plan.gram(plan.at(vector, slopes=False)).copy()
+    np.testing.assert_allclose(np.tril(alone), np.tril(expected), rtol=1e-9, atol=tolerance)
     np.testing.assert_allclose(np.tril(plan.gram(values)), np.tril(expected), rtol=1e-9, atol=tolerance)
     plan.K[:] = np.tril(G)
     with jax.enable_x64(True):

@@ -10,12 +10,14 @@ from fathom.search.grammar import (
     baseline,
     default_grammar,
     distribute,
+    drop,
     everywhere,
     expand,
     nesting,
     noisy,
     normal_form,
     remember,
+    size,
 )  # fmt: skip
 from fathom.starts import given
 
@@ -101,6 +103,17 @@ def test_old_parameters_are_kept_and_new_ones_are_new():
     assert flags == {"SE": True, "Per": False, "WN": True}
     assert len(to_vector(child)) == len(given(child))
     assert all(given(remember(parse("SE*Per + WN"))))
+
+
+@pytest.mark.parametrize("gone", [0, 1])
+def test_what_is_left_of_a_product_keeps_its_size(gone):
+    """On standardised inputs the mean variance before a factor goes is that after, wherever the scale stood."""
+    X = np.linspace(-1, 1, 2001)[:, None] * np.sqrt(3)
+    product = parse("SE(variance=5.0)*Lin(location=9.0)")
+    rest = list(drop(product, Grammar()))[gone]
+    if gone == 1:  # the line
+        assert rest.diag(X).mean() == pytest.approx(product.diag(X).mean(), rel=1e-3)
+    assert size(rest) == pytest.approx(size(product))
 
 
 def test_noise_is_on_both_sides_of_a_switch():

@@ -137,6 +137,14 @@ def test_keep_best_keeps_one_of_each_structure():
     assert keep_best((), models) == (models[1],)
 
 
+def test_a_bare_mention_does_not_outweigh_a_parameter():
+    """Of models within 2 of the best score the one with fewest parameters is chosen; a gain is over the best."""
+    best, simple, far = Model("SE*Per + WN", 0, 5, 10.0), Model("SE + WN", 0, 3, 11.9), Model("WN", 0, 1, 12.1)
+    kept = keep_best((), [best, far, simple])
+    assert kept == (simple, best, far)
+    assert Trace("", {}, kept=kept).lowest == 10.0
+
+
 # -- guards ------------------------------------------------------------------------------------------------------
 
 
@@ -147,6 +155,22 @@ def test_degenerate_windows_are_refused():
     assert degenerate(parse(good.replace("steepness=10.0", "steepness=1.0")), X) == "a window softer than it is wide"
     edge = parse(good.replace("location=5.0", "location=9.5"))
     assert degenerate(edge, X) == "a window that reaches the end of the data"
+
+
+def test_a_drifting_cycle_is_remembered_for_its_period():
+    X = np.linspace(0, 10, 50)[:, None]
+    kernel = parse("SE(lengthscale=0.5)*Per(period=2.0) + SE(lengthscale=0.5) + WN")
+    assert degenerate(kernel, X) == "a cycle that is forgotten before it comes round"
+    assert degenerate(parse("SE(lengthscale=2.0)*Per(period=2.0) + SE(lengthscale=0.5) + WN"), X) is None
+    from fathom.kernels import to_vector
+    from fathom.kernels.vector import slots
+
+    low = guarded_space(kernel, X)(to_vector(kernel)).bounds[:, 0]
+    first, second = (
+        s.start for s in slots(kernel) if (s.parameter.name, s.parameter.unit) == ("lengthscale", "length")
+    )
+    assert low[first] == pytest.approx(np.log(2.0))
+    assert low[second] < np.log(0.5)
 
 
 def test_a_modulating_line_has_its_zero_outside_the_data():
