@@ -150,11 +150,14 @@ def _draw(node: Kernel, slot: Slot, seen: list[Column], rng: np.random.Generator
     """Start i of one parameter, unconstrained. Start 0 is the plain guess, later ones spread around it."""
     name, column, noise = slot.parameter.name, seen[0], rng.standard_normal(slot.size) * (i > 0)
     if name == "variance":
-        return math.log(0.1 if isinstance(node, WN) else 1.0) + noise - 2 * _log_size(node, column)
+        little = isinstance(node, WN) or (not column.alone and i % 8 >= 4)  # what a sum of inputs still lacks
+        return math.log(0.1 if little else 1.0) + noise - 2 * _log_size(node, column)
     if name == "lengthscale" and slot.parameter.unit == "length":
         return _lengthscale(node, slot, seen, rng, i) + 0.3 * noise
     if name == "period":
         return math.log(column.periods[i % len(column.periods)])
+    if name == "location" and not column.alone:
+        return column.low + column.span * (0.5, -0.2, 1.2, -1.0, 2.0)[i % 5]
     if name == "location":
         inside = column.low + column.span * rng.uniform(0, 1)
         outside = column.low + column.span * rng.uniform(-1, 2)

@@ -22,6 +22,7 @@ from fathom.evidence import Evidence
 from fathom.exact import GP, condition
 from fathom.execute import Executor
 from fathom.fit import Space, maximise
+from fathom.kernels.algebra import canonical, distribute
 from fathom.kernels.base import Kernel, walk
 from fathom.kernels.combine import Sum, Switch, join
 from fathom.kernels.leaves import SE, Matern12
@@ -102,8 +103,9 @@ def _preferred(other: View | None, view: View) -> bool:
 def twin(kernel: Kernel, span: float) -> Kernel | None:
     """The kernel with a random walk in place of its slowest SE; None when it has none that forgets within the range.
 
-    Only plain terms of sums count: an SE in a product shapes a cycle or an amplitude.
+    Only plain terms of sums count, multiplied out: an SE in a product shapes a cycle or an amplitude.
     """
+    kernel = canonical(distribute(kernel))
     forgetful = [leaf for leaf in _plain(kernel) if float(leaf.lengthscale) < span / 2]
     if not forgetful:
         return None

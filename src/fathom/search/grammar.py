@@ -175,7 +175,8 @@ class Grammar:
         return self.inputs() if self.n_inputs == 1 else []
 
     def bases(self) -> Iterator[Kernel]:
-        for name in self.base:
+        """Over several inputs without noise, of which there is one for all of the function."""
+        for name in (name for name in self.base if name != "WN" or self.n_inputs == 1):
             leaf = BASES[name]
             yield from (leaf(inputs=i) for i in self.inputs()) if name not in ("C", "WN") else (leaf(),)
 

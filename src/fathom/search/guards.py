@@ -80,14 +80,16 @@ def modulating_lines(kernel: Kernel) -> set[int]:
 
 
 def drifting_cycles(kernel: Kernel) -> list[tuple[int, int]]:
-    """Numbers of the factors of every product ℓ × Per over the same input, ℓ with a lengthscale."""
+    """Numbers of the two in every ℓ × (… Per …) over the same input, ℓ with a lengthscale."""
     numbers = {id(node): i for i, node in enumerate(walk(kernel))}
     return [
         (numbers[id(memory)], numbers[id(cycle)])
-        for node in walk(kernel)
-        if isinstance(node, Product)
-        for memory, cycle in permutations(node.children, 2)
-        if isinstance(memory, Radial) and isinstance(cycle, Per) and memory.inputs == cycle.inputs
+        for product in walk(kernel)
+        if isinstance(product, Product)
+        for memory, factor in permutations(product.children, 2)
+        if isinstance(memory, Radial)
+        for cycle in walk(factor)
+        if isinstance(cycle, Per) and memory.inputs == cycle.inputs
     ]
 
 
