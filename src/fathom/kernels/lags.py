@@ -13,27 +13,38 @@ from numpy.lib.stride_tricks import as_strided
 MERGE = 1e-6  # lags closer than this part of the median step are one lag
 
 
-class Lags:
+class Pairs:
+    """What lags are asked for again and again, kept: the lags of an input, and the squares of several."""
+
+    def __init__(self) -> None:
+        self._lags: dict[int, np.ndarray] = {}
+        self._squares: dict[tuple[int, ...], np.ndarray] = {}
+
+    def lag(self, column: int) -> np.ndarray:
+        """The lags τ of one input (U)."""
+        if column not in self._lags:
+            self._lags[column] = self._differences(column)
+        return self._lags[column]
+
+    def squares(self, columns: tuple[int, ...]) -> np.ndarray:
+        """The squared lags of several inputs (d, U)."""
+        if columns not in self._squares:
+            self._squares[columns] = np.stack([self._differences(c) ** 2 for c in columns])
+        return self._squares[columns]
+
+    def _differences(self, column: int) -> np.ndarray:
+        raise NotImplementedError
+
+
+class Lags(Pairs):
     """Distinct lags of the rows of X; the general case: every pair is its own."""
 
     def __init__(self, X: np.ndarray):
+        super().__init__()
         self.X, self.n = X, len(X)
         self._rows, self._columns = np.tril_indices(self.n)
         self._flat = self._rows * self.n + self._columns
         self._count = np.where(self._rows == self._columns, 1.0, 2.0)
-        self._kept: dict[tuple[int, ...], np.ndarray] = {}
-
-    def lag(self, column: int) -> np.ndarray:
-        """The lags τ of one input (U)."""
-        if (column,) not in self._kept:
-            self._kept[(column,)] = self._differences(column)
-        return self._kept[(column,)]
-
-    def squares(self, columns: tuple[int, ...]) -> np.ndarray:
-        """The squared lags of several inputs (d, U)."""
-        if columns not in self._kept or len(columns) == 1:
-            self._kept[columns] = np.stack([self.lag(c) ** 2 for c in columns])
-        return self._kept[columns]
 
     def _differences(self, column: int) -> np.ndarray:
         x = self.X[:, column]
@@ -76,8 +87,8 @@ class RegularLags(Lags):
     """One input on a regular, sorted grid: matrices are Toeplitz, and need not be formed."""
 
     def __init__(self, X: np.ndarray, step: float):
-        self.X, self.n, self._kept = X, len(X), {}
-        self._step = step
+        Pairs.__init__(self)  # no pairs to list
+        self.X, self.n, self._step = X, len(X), step
         self._ones = np.ones(self.n)
 
     def _differences(self, column: int) -> np.ndarray:

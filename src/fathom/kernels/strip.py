@@ -16,7 +16,7 @@ import numpy as np
 from scipy import fft
 
 from fathom.kernels.base import Kernel
-from fathom.kernels.lags import MERGE
+from fathom.kernels.lags import MERGE, Pairs
 from fathom.kernels.leaves import ArcCos
 from fathom.kernels.plan import Expansion, Group, Values, accumulate
 from fathom.kernels.stationary import Slopes
@@ -26,24 +26,12 @@ MOST_TICKS = 40  # of a clock for each row: enough for days between months
 BLOCK = 2e6  # entries of K at once, when K times a vector needs them
 
 
-class CrossLags:
+class CrossLags(Pairs):
     """The lags of some rows with all rows of X; the general case: every pair is its own."""
 
     def __init__(self, X: np.ndarray, rows: np.ndarray):
+        super().__init__()
         self.X, self.rows, self.shape = X, rows, (len(rows), len(X))
-        self._kept: dict[tuple[int, ...], np.ndarray] = {}
-
-    def lag(self, column: int) -> np.ndarray:
-        """The lags τ of one input (U)."""
-        if (column,) not in self._kept:
-            self._kept[(column,)] = self._differences(column)
-        return self._kept[(column,)]
-
-    def squares(self, columns: tuple[int, ...]) -> np.ndarray:
-        """The squared lags of several inputs (d, U)."""
-        if columns not in self._kept:
-            self._kept[columns] = np.stack([self._differences(c) ** 2 for c in columns])
-        return self._kept[columns]
 
     def _differences(self, column: int) -> np.ndarray:
         x = self.X[:, column]
