@@ -271,11 +271,12 @@ def test_a_model_yields_to_a_twin_that_the_data_prefer():
     assert [(m.place, m.persistent, m.weight) for m in members] == [(0, True, 1.0)]
 
 
-def test_caution_makes_past_misses_as_large_as_allowed():
+def test_caution_goes_half_of_the_way_to_past_misses():
+    """Half on the scale of logarithms: the square root of the factor that would explain them."""
     rng = np.random.default_rng(1)
     scale = np.sqrt(0.1 + 4.0 * 0.5)  # the function varies four times as much as foretold
     past = Past(scale * rng.standard_normal(4000), np.zeros(4000), np.full(4000, 0.1), np.full(4000, 0.5))
-    assert caution_of([past], np.ones(1)) == pytest.approx(4.0, rel=0.1)
+    assert caution_of([past], np.ones(1)) == pytest.approx(2.0, rel=0.05)
     modest = Past(past.y / 10, past.mean, past.noise, past.function)
     assert caution_of([modest], np.ones(1)) == 1.0
     np.testing.assert_allclose(weights_of([past, modest]), [1 / 101, 100 / 101])

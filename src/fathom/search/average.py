@@ -5,12 +5,13 @@ habit. An SE forgets: a few lengthscales after the last observation it is back a
 rarely speak for that rather than for a level that stays, so every model within reach is joined by its twin, in which
 the slowest of the forgetful SEs is a random walk; where the data prefer the twin, it takes its place. Each forecasts
 three past horizons, its parameters learnt anew from what came before, and its weight is the inverse of its mean
-squared error there. How far those forecasts missed, in units of what they had allowed for, says how much wider the
-next ones should be.
+squared error there. How far those forecasts missed, in units of what they had allowed for, says with all due doubt how
+much wider the next ones should be.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -35,7 +36,7 @@ MOST = 5  # models within reach that forecast
 ROWS = 1500  # at the end of the data, from which past forecasts are made
 RELEARN, LEARN = 20, 60  # iterations at every origin; for a twin
 FAR = 10.0  # ranges: a Matérn-1/2 with this lengthscale is a random walk over the data
-WIDEST = 30.0  # times the variance of the function
+WIDEST = 30.0  # times the variance of the function, before doubt
 
 
 class Member(NamedTuple):
@@ -180,8 +181,13 @@ def weights_of(past: list[Past]) -> np.ndarray:
 
 
 def caution_of(past: list[Past], weights: np.ndarray) -> float:
-    """The factor of the function's variance, one or more, at which past forecasts missed by as much as they allowed:
-    mean of (y − m)² / (noise + spread of the models + factor·function) = 1."""
+    """How many times the variance of the function should be what the models say: one or more.
+
+    Past forecasts missed by as much as they allowed at the factor with mean of (y − m)² / (noise + spread of the
+    models + factor·function) = 1. Errors within a horizon go together, so there are as few observations of it as
+    horizons, and its logarithm is known no better than to √(2/3). With as much doubt that it is zero to begin with,
+    half of it is left.
+    """
     if not len(past[0].y):
         return 1.0
     means = np.array([p.mean for p in past])
@@ -195,4 +201,4 @@ def caution_of(past: list[Past], weights: np.ndarray) -> float:
 
     if excess(1.0) <= 0:
         return 1.0
-    return WIDEST if excess(WIDEST) > 0 else float(brentq(excess, 1.0, WIDEST, xtol=1e-3))
+    return math.sqrt(WIDEST if excess(WIDEST) > 0 else float(brentq(excess, 1.0, WIDEST, xtol=1e-3)))
