@@ -215,7 +215,7 @@ def test_an_interrupt_ends_workers_and_travels_on():
         from fathom.execute import executor
 
         def wait(item):
-            print(os.getpid(), flush=True)
+            os.write(1, f"{os.getpid()}\\n".encode())  # in one piece: two workers share the pipe
             time.sleep(60)
 
         if __name__ == "__main__":
@@ -225,16 +225,14 @@ def test_an_interrupt_ends_workers_and_travels_on():
             except KeyboardInterrupt:
                 print("interrupted", flush=True)
     """
-    process = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, text=True, start_new_session=True
-    )
-    try:
-        pids = [int(process.stdout.readline()) for _ in range(2)]
-        os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the workers too
-        said, _ = process.communicate(timeout=20)
-    finally:
-        process.kill()
-        process.wait()
+    command = [sys.executable, "-c", textwrap.dedent(code)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
+        try:
+            pids = [int(process.stdout.readline()) for _ in range(2)]
+            os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the workers too
+            said, _ = process.communicate(timeout=20)
+        finally:
+            process.kill()
     assert said == "interrupted\n"
     assert process.returncode == 0
     assert not any(alive(pid) for pid in pids)
