@@ -33,6 +33,7 @@ JUDGED = ("laplace", "cv")  # too dear for a race: finalists only
 N_STARTS, MOST_STARTS = 6, 24  # for each new parameter, and in all: scored by one evaluation each
 N_PERIODS = 12
 LIFTS = ((0.0, 0.0), (1.0, 1.0), (4.0, 2.0))  # periods that an SE spans beside a new cycle: in its product, elsewhere
+HARMONICS = 3  # rounds of tries at half and twice the period, at most
 TOLERANCE = 1e-7  # of the evidence, relatively: a step that gains less is the last
 SCREEN = 200  # rows on which a longer series is screened before any candidate sees all of them
 LONG = 700  # rows of a series that is raced on parts: a period known from a part is not in tune with all of it
@@ -177,12 +178,24 @@ def climbed(problem: Problem, attempt: Attempt, iterations: int) -> Attempt:
 
 
 def polish(problem: Problem, attempt: Attempt, iterations: int) -> Attempt:
-    """Converge, then try every cycle at half and twice its period, same shape: harmonics are local optima."""
+    """Converge, then try every cycle at half and twice its period, same shape: harmonics are local optima.
+
+    From what is found they are tried again: a climb may gain elsewhere and land on twice the period.
+    """
     best = only_best(climbed(problem, attempt, iterations))
+    for _ in range(HARMONICS):
+        other = _retuned(problem, best, iterations if len(problem.y) <= LONG else min(iterations, 10))
+        if other.value <= best.value + 1e-3:
+            break
+        best = other
+    return best
+
+
+def _retuned(problem: Problem, best: Attempt, iterations: int) -> Attempt:
+    """The best of a fit and its climbs from half and twice each new period."""
     for vector in _harmonics(best):
-        other = replace(best, vectors=(vector,), values=(FAILED,))
-        other = climbed(problem, other, iterations if len(problem.y) <= LONG else min(iterations, 10))
-        if other.reason is None and other.value > best.value + 1e-3:
+        other = climbed(problem, replace(best, vectors=(vector,), values=(FAILED,)), iterations)
+        if other.reason is None and other.value > best.value:
             best = other
     return best
 
