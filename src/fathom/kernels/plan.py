@@ -25,7 +25,7 @@ from scipy.linalg import blas
 from fathom.kernels.base import Kernel, walk
 from fathom.kernels.combine import Product, Sum, Switch
 from fathom.kernels.lags import Lags, lags_of
-from fathom.kernels.leaves import WN, ArcCos, C
+from fathom.kernels.leaves import SE, WN, ArcCos, C
 from fathom.kernels.nonstationary import RankOne
 from fathom.kernels.stationary import Radial, Slopes, Stationary
 from fathom.kernels.vector import Slot, Unpacking, from_vector, slots, to_vector
@@ -72,7 +72,10 @@ class Expansion:
         self._unpacking = Unpacking(self.kernel, self.slots)
         self.groups = _group(list(_terms(self.kernel, numbers)), nodes)
         places = {p for g in self.groups for p in (*g.weights, *g.matrices, *(p for term in g.terms for p in term))}
-        self._places = sorted(p for p in places if not isinstance(nodes[p[0]], (C, WN)))
+        several = self.X.shape[1] > 1
+        self._kept: dict[tuple[Place, ...], Any] = {}  # by term, the product of its SE factors and what it was made of
+        self._smooth = {p for p in places if several and isinstance(nodes[p[0]], SE)}
+        self._places = sorted(p for p in places if not isinstance(nodes[p[0]], (C, WN)) and p not in self._smooth)
         self._over_lags = {p for p in places if isinstance(nodes[p[0]], (Stationary, Radial))}
 
     # -- forward -----------------------------------------------------------------------------------------------
@@ -120,8 +123,31 @@ class Expansion:
 
     def _lag_product(self, values: Values, term: tuple[Place, ...], but: Place | None = None) -> Any:
         """The product of a term's lag factors (leaving out one): 1 when there are none."""
-        factors = [values.factor[p][0] for p in term if p in self._over_lags and p != but]
+        factors = [values.factor[p][0] for p in term if p in self._over_lags and p != but and p not in self._smooth]
+        if self._smooth.intersection(term):
+            factors.append(self._smooth_product(values, term))
         return reduce(np.multiply, factors) if factors else 1.0
+
+    def _smooth_product(self, values: Values, term: tuple[Place, ...]) -> np.ndarray:
+        """The product of a term's SE factors over several inputs: one exponential for all of them.
+
+        Kept for the next vector: the starts of a fit differ in few parameters.
+        """
+        factors = [(p, self._precision(values, p)) for p in term if p in self._smooth]
+        key = b"".join(precision.tobytes() for _, precision in factors)
+        if self._kept.get(term, (b"", None))[0] != key:
+            exponent = np.zeros(self._squares(values, factors[0][0]).shape[1])
+            for place, precision in factors:
+                for square, scale in zip(self._squares(values, place), precision, strict=True):
+                    blas.daxpy(square, exponent, a=-0.5 * scale)
+            self._kept[term] = (key, np.exp(exponent, out=exponent))
+        return self._kept[term][1]
+
+    def _precision(self, values: Values, place: Place) -> np.ndarray:
+        return np.reshape(np.asarray(values.nodes[place[0]].lengthscale) ** -2.0, -1)
+
+    def _squares(self, values: Values, place: Place) -> np.ndarray:
+        return self.lags.squares(self._columns(values.nodes[place[0]]))
 
     # -- backward ----------------------------------------------------------------------------------------------
 
@@ -136,10 +162,14 @@ class Expansion:
     def _pull_term(self, values: Values, term: tuple, group: Group, pulled: np.ndarray, gradients: dict) -> None:
         c = self._coefficient(values, term)
         whole = self._lag_product(values, term)
-        inner = c * float(pulled @ whole) if np.ndim(whole) else c * float(pulled.sum())
+        share = c * pulled * whole
+        inner = float(share.sum())
         self._pull_scales(values, group, lambda _: inner, gradients, [term])
         for place in term:
-            if place in self._over_lags:
+            if place in self._smooth:  # ∂/∂ log ℓ_d of exp(−½ Σ square_d/ℓ_d²)
+                by_input = np.array([square @ share for square in self._squares(values, place)])
+                accumulate(gradients, place[0], "lengthscale", by_input * self._precision(values, place))
+            elif place in self._over_lags:
                 cotangent = c * pulled * self._lag_product(values, term, but=place)
                 self._pull_lag(values, place, cotangent, gradients)
 

@@ -31,6 +31,7 @@ from fathom.starts import given, starting_vectors
 Criterion = Literal["bic", "aic", "laplace", "cv"]
 JUDGED = ("laplace", "cv")  # too dear for a race: finalists only
 N_STARTS, MOST_STARTS = 6, 24  # for each new parameter, and in all: scored by one evaluation each
+WIDE_STARTS = 9  # in all, when there are several inputs and so many more candidates
 N_PERIODS = 12
 LIFTS = ((0.0, 0.0), (1.0, 1.0), (4.0, 2.0))  # periods that an SE spans beside a new cycle: in its product, elsewhere
 HARMONICS = 3  # rounds of tries at half and twice the period, at most
@@ -143,7 +144,8 @@ def _restored(kernel: Kernel, vectors: tuple[np.ndarray, ...]) -> list[np.ndarra
 def _starts(problem: Problem, attempt: Attempt) -> list[np.ndarray]:
     kernel, rng = attempt.kernel, np.random.default_rng(attempt.seed)
     new = sum(not known for known in given(kernel))
-    n = max(min(N_STARTS * new, MOST_STARTS), len(LIFTS) * _cycle(problem, kernel)) if new else 1
+    most = MOST_STARTS if problem.X.shape[1] == 1 else WIDE_STARTS
+    n = max(min(N_STARTS * new, most), len(LIFTS) * _cycle(problem, kernel)) if new else 1
     # the parent is left as it is: shaken by 5 %, a period of fifty cycles is lost
     starts = starting_vectors(kernel, problem.X, problem.y, rng, n, pools=problem.pools, spread=0.0)
     starts = [_lifted(problem, kernel, vector, i) for i, vector in enumerate(starts)]
