@@ -213,13 +213,17 @@ class Radial(Leaf):
 
 
 def squared_distance(A: Array, B: Array, xp: Any) -> Array:
-    """Squared Euclidean distances between rows: exact differences in few dimensions, one product in many."""
+    """Squared Euclidean distances between rows: exact differences in few dimensions, one product in many.
+
+    In single precision the product comes sooner: it is several times faster, and its rounding is below the jitter of
+    the minibatch models that work so.
+    """
     if xp is np:
         from scipy.spatial.distance import cdist  # slow to import, and only matrices of new inputs need it
 
         return cdist(A, B, "sqeuclidean")
-    if A.shape[1] <= 16:
-        return ((A[:, None, :] - B[None, :, :]) ** 2).sum(-1)
+    if A.shape[1] <= (16 if A.dtype == np.float64 else 4):
+        return sum((A[:, d, None] - B[None, :, d]) ** 2 for d in range(A.shape[1]))
     square = (A**2).sum(-1)[:, None] + (B**2).sum(-1)[None, :] - 2 * A @ B.T
     return xp.maximum(square, 0.0)
 

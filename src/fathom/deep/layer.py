@@ -1,0 +1,167 @@
+"""One layer: W Gaussian processes known through inducing values. It answers the mean and variance of its outputs.
+
+Every unit w has inducing inputs Z_w and a kernel of the language. Its inducing values are u = L v with
+K(Z, Z) = L Lᵀ, and q(v) = N(m, R Rᵀ). With A = K(X, Z) L⁻ᵀ, data on rows:
+
+    mean = A m + mean function,     var = k(x, x) − ‖a‖² + ‖Rᵀa‖²
+
+Shape letters: N rows, D inputs, W units, M inducing points, U kernels and sets Z: W, or 1 when the units share them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+import fathom.kernels.pytree  # noqa: F401  (kernels are PyTrees from here on)
+from fathom import linalg
+from fathom.arrays import Array
+from fathom.kernels.base import Kernel
+from fathom.kernels.vector import from_vector
+
+FLOOR = 1e-8  # of a variance before its square root, whose slope is infinite at 0
+
+
+class Moments(NamedTuple):
+    """Independent Gaussians: mean and variance of every row and unit."""
+
+    mean: Array
+    var: Array
+
+
+class Seen(NamedTuple):
+    """What a layer sees of some inputs."""
+
+    A: Array  # (U, N, M), whitened covariances with the inducing values
+    prior: Array  # (U, N), variances before anything is known
+    far: Array | None  # (U, N, G), covariances with the far points that they do not explain
+
+
+class Far(eqx.Module):
+    """Points that move the mean only (orthogonally decoupled, Salimbeni et al. 2018): mean += R(x, γ) a.
+
+    R is the prior covariance that the inducing values do not explain. What is stored is a ∘ diag R(γ, γ), which makes
+    the steps of all weights alike.
+    """
+
+    Z: Array  # (U, G, D)
+    weight: Array  # (W, G)
+
+
+@dataclass(frozen=True)
+class Form:
+    """A kernel as structure: its free parameters stand elsewhere. Compiled code belongs to it."""
+
+    kernel: Kernel
+
+    def at(self, theta: Array) -> Kernel:
+        """The kernel with the free parameters θ (P)."""
+        return from_vector(self.kernel, theta)
+
+
+class Layer(eqx.Module):
+    """W processes with the same inputs. Immutable; every array is learnt unless a method holds it."""
+
+    theta: Array  # (U, P): free parameters of the kernel, positive ones as logarithms
+    Z: Array  # (U, M, D)
+    mean: Array  # (W, M)
+    root: Array  # (W, M): logarithms of standard deviations; or (W, M, M): lower triangle, its diagonal as logarithms
+    slope: Array | None  # (D, W), of the mean function
+    offset: Array  # (W)
+    far: Far | None
+    form: Form = eqx.field(static=True)
+    jitter: float = eqx.field(static=True)
+
+    @property
+    def width(self) -> int:
+        """W, the number of units."""
+        return int(self.mean.shape[0])
+
+    def __call__(self, X: Array) -> Moments:
+        """Mean and variance at the rows of X, (N, W) each."""
+        return self.moments(X, self.see(X))
+
+    def see(self, X: Array) -> Seen:
+        """The one factorisation of the layer, and everything that depends on X but not on q."""
+        half = linalg.whitening(self._cross(self.Z, self.Z), self.jitter)
+        A = self._whitened(X, half)
+        prior = self._each(lambda kernel: kernel.diag(X, False))
+        return Seen(A, prior, None if self.far is None else self._unexplained(X, A, half))
+
+    def moments(self, X: Array, seen: Seen) -> Moments:
+        """Mean and variance under q."""
+        mean = _by_unit(seen.A, self.mean) + self.offset
+        if self.slope is not None:
+            mean = mean + X @ self.slope
+        if self.far is not None:
+            mean = mean + _by_unit(seen.far, self._far_weight())
+        return Moments(mean, jnp.maximum(seen.prior.T + self._known(seen.A), 0.0))
+
+    def _known(self, A: Array) -> Array:
+        """‖Rᵀa‖² − ‖a‖², (N, W)."""
+        if self.root.ndim == 2:
+            return _by_unit(A**2, jnp.expm1(2 * self.root))
+        if A.shape[0] == 1:
+            spread = jnp.einsum("nm,wmk->wnk", A[0], self.lower())
+        else:
+            spread = jnp.einsum("wnm,wmk->wnk", A, self.lower())
+        return (jnp.sum(spread**2, -1) - jnp.sum(A**2, -1)).T
+
+    def lower(self) -> Array:
+        """R as matrices (W, M, M)."""
+        if self.root.ndim == 2:
+            return jax.vmap(jnp.diag)(jnp.exp(self.root))
+        diagonal = jnp.exp(jnp.diagonal(self.root, axis1=-2, axis2=-1))
+        return jnp.tril(self.root, -1) + jax.vmap(jnp.diag)(diagonal)
+
+    def kl(self) -> Array:
+        """KL(q(v) ‖ N(0, I)) of all units, and ½ aᵀR(γ, γ)a of the far points."""
+        logs = self.root if self.root.ndim == 2 else jnp.diagonal(self.root, axis1=-2, axis2=-1)
+        squares = jnp.exp(2 * logs) if self.root.ndim == 2 else self.lower() ** 2
+        total = 0.5 * (jnp.sum(squares) + jnp.sum(self.mean**2) - self.mean.size) - jnp.sum(logs)
+        return total if self.far is None else total + 0.5 * self._far_square()
+
+    # -- kernels of all units ----------------------------------------------------------------------------------
+
+    def _each(self, ask: object) -> Array:
+        return jax.vmap(lambda theta: ask(self.form.at(theta)))(self.theta)  # type: ignore[operator]
+
+    def _cross(self, A: Array, B: Array) -> Array:
+        """(U, ·, ·); either may be one matrix for all units."""
+        axes = (0, 0 if A.ndim == 3 else None, 0 if B.ndim == 3 else None)
+        return jax.vmap(lambda theta, a, b: self.form.at(theta).cross(a, b), axes)(self.theta, A, B)
+
+    def _whitened(self, X: Array, half: Array) -> Array:
+        return jnp.einsum("unk,umk->unm", self._cross(X, self.Z), half)
+
+    # -- far points --------------------------------------------------------------------------------------------
+
+    def _unexplained(self, X: Array, A: Array, half: Array) -> Array:
+        assert self.far is not None
+        return self._cross(X, self.far.Z) - A @ jnp.swapaxes(self._whitened(self.far.Z, half), -1, -2)
+
+    def _far_residual(self) -> Array:
+        """R(γ, γ), (U, G, G)."""
+        assert self.far is not None
+        half = linalg.whitening(self._cross(self.Z, self.Z), self.jitter)
+        return self._unexplained(self.far.Z, self._whitened(self.far.Z, half), half)
+
+    def _far_weight(self) -> Array:
+        """a, from the stored a ∘ diag R(γ, γ)."""
+        assert self.far is not None
+        scale = jnp.diagonal(self._far_residual(), axis1=-2, axis2=-1)
+        prior = self._each(lambda kernel: jnp.mean(kernel.diag(self.Z[0], False)))[:, None]
+        return self.far.weight / jnp.maximum(scale, 1e-4 * prior)
+
+    def _far_square(self) -> Array:
+        a, R = self._far_weight(), self._far_residual()
+        return jnp.einsum("wg,wgh,wh->", a, jnp.broadcast_to(R, (len(a), *R.shape[1:])), a)
+
+
+def _by_unit(A: Array, weights: Array) -> Array:
+    """Each unit's columns times its weights: (U, N, M), (W, M) → (N, W)."""
+    return A[0] @ weights.T if A.shape[0] == 1 else jnp.sum(A * weights[:, None, :], -1).T

@@ -1,0 +1,40 @@
+"""The named methods: each is a choice on the three axes, and the defaults that were measured for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Method:
+    """How a sparse or deep model is learnt. Hashable: compiled code belongs to it."""
+
+    name: str
+    objective: Literal["elbo", "predictive", "robust"]
+    points: Literal["samples", "sigma"]  # how hidden values pass
+    q: Literal["full", "diagonal"]
+    kernel: str
+    noise: float  # initial variance, in units of the target's
+    natural: float = 0.0  # natural-gradient step of the last layer's q; 0: Adam
+    hidden_sd: float = 1.0  # initial standard deviation of hidden q
+    n_points: int = 1  # in training
+    validation: float = 0.0  # part of the rows held out to stop in time
+    far: bool = False  # points that move the mean only
+    deep: bool = False
+
+
+METHODS = {
+    m.name: m
+    for m in (
+        Method("svgp", "elbo", "samples", "full", "SE", 0.03, natural=0.1),
+        Method("odsvgp", "elbo", "samples", "full", "SE", 0.03, natural=0.1, far=True),
+        Method("ppgpr", "predictive", "samples", "full", "Matern52", 0.1),
+        Method("dsvi", "elbo", "samples", "full", "SE", 0.03, natural=0.1, hidden_sd=1e-2, deep=True),
+        Method("gamma", "robust", "samples", "full", "SE", 0.1, hidden_sd=1e-2, deep=True),
+        Method("dspp", "predictive", "sigma", "diagonal", "SE", 0.1, n_points=8, validation=0.1, deep=True),
+    )
+}
+SPARSE = tuple(name for name, m in METHODS.items() if not m.deep)
+DEEP = tuple(name for name, m in METHODS.items() if m.deep)
+N_TEST = 100  # samples of a prediction

@@ -1,0 +1,106 @@
+"""How a hidden value passes through the layers: as S points, each mean + site × standard deviation.
+
+Random sites, new for every row, are samples (DSVI); sites that all rows share are sigma points (DSPP), with weights
+of their own. Both are finite mixtures, and the index s of a point stays the same in every layer.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any, Literal
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from fathom.arrays import Array
+from fathom.deep.layer import FLOOR, Layer, Moments, Seen
+
+Rule = Literal["qr1", "qr2", "qr3", "gauss-hermite"]
+RULES = ("qr1", "qr2", "qr3", "gauss-hermite")
+
+
+class Sites(eqx.Module):
+    """Sigma points of every hidden layer, and their weights (DSPP paper, section 3).
+
+    QR3 learns S points; QR1 a grid of n^W points from n nodes for each unit; QR2 the same with nodes symmetric about
+    zero. Gauss-Hermite is a grid that is not learnt.
+    """
+
+    nodes: tuple[Array, ...]  # one (n, W) for each hidden layer
+    logits: Array  # (S)
+    rule: Rule = eqx.field(static=True)
+
+    def points(self) -> tuple[tuple[Array, ...], Array]:
+        """Sites (S, 1, W) of each hidden layer, and log weights (S)."""
+        found = tuple(self._points(nodes)[:, None, :] for nodes in self.nodes)
+        logits = jax.lax.stop_gradient(self.logits) if self.rule == "gauss-hermite" else self.logits
+        return found, jax.nn.log_softmax(logits)
+
+    def _points(self, nodes: Array) -> Array:
+        if self.rule == "qr3":
+            return nodes
+        if self.rule == "qr2":
+            middle = jnp.zeros((len(self) % 2, nodes.shape[1]), nodes.dtype)
+            nodes = jnp.concatenate([-nodes[::-1], middle, nodes])
+        if self.rule == "gauss-hermite":
+            nodes = jax.lax.stop_gradient(nodes)
+        width = nodes.shape[1]
+        return nodes[grid(len(nodes), width), np.arange(width)]
+
+    def __len__(self) -> int:
+        """n, the nodes of one unit: S = n^W, or S itself for QR3."""
+        if self.rule == "qr3":
+            return len(self.logits)
+        return round(len(self.logits) ** (1 / self.nodes[0].shape[1]))
+
+
+def grid(n: int, width: int) -> np.ndarray:
+    """All (n^W, W) choices of one node for each unit."""
+    return np.array(list(itertools.product(range(n), repeat=width)))
+
+
+def make_sites(key: Any, widths: tuple[int, ...], n: int, rule: Rule = "qr3", dtype: Any = None) -> Sites:
+    """Sites to start from: normal draws for QR3, Gauss-Hermite nodes for grids."""
+    if rule == "qr3":
+        keys = jax.random.split(key, max(len(widths), 1))
+        nodes = tuple(jax.random.normal(k, (n, w), dtype) for k, w in zip(keys, widths, strict=False))
+        return Sites(nodes, jnp.zeros(n, dtype), rule)
+    if len(set(widths)) > 1:
+        raise ValueError(f"quadrature={rule!r} is a grid: hidden layers need the same width, not {widths}; use 'qr3'")
+    at, weights = np.polynomial.hermite_e.hermegauss(n)
+    kept = at[n - n // 2 :] if rule == "qr2" else at
+    nodes = tuple(jnp.tile(jnp.asarray(kept, dtype)[:, None], (1, w)) for w in widths)
+    product = np.log(weights)[grid(n, widths[0])].sum(1) if widths else np.zeros(1)
+    return Sites(nodes, jnp.asarray(product, dtype), rule)
+
+
+def samples(key: Any, n: int, n_rows: int, widths: tuple[int, ...], dtype: Any = None) -> tuple[Any, Array]:
+    """Independent standard normal sites (n, N, W) of each hidden layer, with equal weights."""
+    keys = jax.random.split(key, max(len(widths), 1))
+    sites = tuple(jax.random.normal(k, (n, n_rows, w), dtype) for k, w in zip(keys, widths, strict=False))
+    return sites, jnp.full(n, -np.log(n), dtype)
+
+
+def propagate(
+    layers: tuple[Layer, ...], X: Array, sites: tuple[Array, ...], connected: bool = False
+) -> tuple[Moments, Seen, Array]:
+    """Moments (S, N, Q) of the last layer at the rows of X; what it saw, and its inputs (S·N, D).
+
+    Points are folded into rows, so that every layer factorises once. With `connected`, every hidden value is passed on
+    beside the inputs (Duvenaud thesis 5.4).
+    """
+    H, n_points = X[None], 1
+    for layer, site in zip(layers[:-1], sites, strict=True):
+        mean, var = layer(H.reshape(-1, H.shape[-1]))
+        shape = (n_points, len(X), layer.width)
+        H = mean.reshape(shape) + site * jnp.sqrt(var.reshape(shape) + FLOOR)
+        n_points = H.shape[0]
+        if connected:
+            H = jnp.concatenate([H, jnp.broadcast_to(X, (n_points, *X.shape))], -1)
+    rows, last = H.reshape(-1, H.shape[-1]), layers[-1]
+    seen = last.see(rows)
+    mean, var = last.moments(rows, seen)
+    shape = (n_points, len(X), last.width)
+    return Moments(mean.reshape(shape), var.reshape(shape)), seen, rows

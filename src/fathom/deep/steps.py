@@ -1,0 +1,153 @@
+"""One compiled call: several training steps on gathered minibatches.
+
+Everything that is not a shape is an argument (learning rate, β, N, step), so that one compilation serves every data
+set with so many inputs. Adam moves all parameters; where the method says so, the last layer's q(v) takes natural
+gradient steps instead. For S⁻¹ = Λ and λ = Λm they are moving averages: with g and h the slopes of the data term in a
+row's mean and variance, and a_n its row of A,
+
+    Λ ← (1 − ρ)Λ + ρ(I − 2N Σ_n h_n a_n a_nᵀ),     λ ← (1 − ρ)λ + ρ N Σ_n (g_n − 2h_n μ_n) a_n
+
+(for Gaussian noise −2h = 1/σ² and g − 2hμ = y/σ²: a full batch and ρ = 1 land on the optimum). Λ stays positive.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+
+from fathom import linalg
+from fathom.arrays import Array
+from fathom.deep.layer import Moments
+from fathom.deep.methods import Method
+from fathom.deep.model import DeepGP
+from fathom.deep.objective import OBJECTIVES
+
+_ADAM = optax.flatten(optax.scale_by_adam())
+
+
+class Natural(NamedTuple):
+    """q(v) of the last layer in natural parameters: Λ = S⁻¹ (Q, M, M) and λ = Λm (Q, M)."""
+
+    precision: Array
+    shift: Array
+
+
+class State(NamedTuple):
+    """Where training stands; a PyTree of arrays but for the model's structure."""
+
+    model: DeepGP
+    adam: Any
+    natural: Natural | None
+    step: Array
+
+
+class Knobs(NamedTuple):
+    """What may change without a new compilation."""
+
+    rate: Array  # peak learning rate
+    total: Array  # steps of the schedule
+    beta: Array  # weight of the KL
+    n_rows: Array  # N
+    rho: Array  # natural-gradient step
+
+
+def begin(model: DeepGP, method: Method) -> State:
+    """The state before the first step."""
+    natural = None
+    if method.natural:
+        eye = jnp.eye(model.layers[-1].mean.shape[1], dtype=model.layers[-1].mean.dtype)
+        precision = jnp.tile(eye, (model.layers[-1].width, 1, 1))
+        natural = Natural(precision, jnp.zeros_like(model.layers[-1].mean))
+    return State(model, _ADAM.init(eqx.filter(model, eqx.is_inexact_array)), natural, jnp.zeros((), jnp.int32))
+
+
+def loss(
+    model: DeepGP, method: Method, X: Array, Y: Array, key: Any, beta: Array, n_rows: Array, probe: Moments | None = None
+) -> tuple[Array, Any]:
+    """Minus the objective per row; `probe` (zeros) is added to the last moments to read their slopes."""
+    f, log_weights, seen = model(X, key, method.n_points)
+    if probe is not None:
+        f = Moments(f.mean + probe.mean, f.var + probe.var)
+    data = jnp.mean(OBJECTIVES[method.objective](model.likelihood, Y, f, log_weights))
+    return -data + beta * model.kl() / n_rows, (f.mean, seen.A)
+
+
+def rate_at(step: Array, knobs: Knobs) -> Array:
+    """A tenth of warm-up, then a cosine to a hundredth."""
+    t = jnp.minimum(step / knobs.total, 1.0)
+    warm = jnp.minimum(t / 0.1, 1.0)
+    return knobs.rate * warm * (0.01 + 0.99 * 0.5 * (1 + jnp.cos(jnp.pi * jnp.maximum(t - 0.1, 0.0) / 0.9)))
+
+
+def _step(method: Method, knobs: Knobs, key: Any, state: State, batch: tuple[Array, Array]) -> tuple[State, Array]:
+    X, Y = batch
+    model, dynamic = state.model, eqx.filter(state.model, eqx.is_inexact_array)
+    own = jax.random.fold_in(key, state.step)
+    probe = _probe(model, method, X) if state.natural is not None else None
+
+    def value(parts: tuple[Any, Any]) -> tuple[Array, Any]:
+        full = eqx.combine(parts[0], eqx.filter(model, eqx.is_inexact_array, inverse=True))
+        full = _hold_q(full) if state.natural is not None else full
+        return loss(full, method, X, Y, own, knobs.beta, knobs.n_rows, parts[1])
+
+    (cost, (mean, A)), (slopes, by_moments) = jax.value_and_grad(value, has_aux=True)((dynamic, probe))
+    direction, adam = _ADAM.update(slopes, state.adam)
+    rate = -rate_at(state.step + 1, knobs)
+    model = eqx.apply_updates(model, jax.tree.map(lambda u: rate.astype(u.dtype) * u, direction))
+    natural = state.natural
+    if natural is not None:
+        natural = _moved(natural, knobs, A, mean, by_moments)
+        model = with_natural(model, natural)
+    return State(model, adam, natural, state.step + 1), cost
+
+
+def _probe(model: DeepGP, method: Method, X: Array) -> Moments:
+    shape = (method.n_points if model.widths else 1, len(X), model.layers[-1].width)
+    return Moments(jnp.zeros(shape, X.dtype), jnp.zeros(shape, X.dtype))
+
+
+def _q(model: DeepGP) -> tuple[Array, Array]:
+    return model.layers[-1].mean, model.layers[-1].root
+
+
+def _hold_q(model: DeepGP) -> DeepGP:
+    return eqx.tree_at(_q, model, jax.lax.stop_gradient(_q(model)))
+
+
+def _moved(natural: Natural, knobs: Knobs, A: Array, mean: Array, by_moments: Moments) -> Natural:
+    """The natural step; slopes are of the loss, so their signs are turned."""
+    n_units = mean.shape[-1]
+    flat = [x.reshape(-1, n_units).T for x in (mean, -by_moments.mean, jnp.minimum(-by_moments.var, 0.0))]
+    mu, g, h = flat  # (Q, S·N)
+    A = jnp.broadcast_to(A, (n_units, *A.shape[1:]))
+    target = knobs.n_rows * jnp.einsum("qn,qnm,qnk->qmk", -2 * h, A, A) + jnp.eye(A.shape[-1], dtype=A.dtype)
+    shift = knobs.n_rows * jnp.einsum("qn,qnm->qm", g - 2 * h * mu, A)
+    rho = knobs.rho.astype(A.dtype)
+    return Natural((1 - rho) * natural.precision + rho * target, (1 - rho) * natural.shift + rho * shift)
+
+
+def with_natural(model: DeepGP, natural: Natural) -> DeepGP:
+    """The model whose last q(v) has these natural parameters."""
+    R = linalg.inverse_root(natural.precision)
+    mean = jnp.einsum("qmk,qlk,ql->qm", R, R, natural.shift)
+    diagonal = jnp.diagonal(R, axis1=-2, axis2=-1)
+    root = jnp.tril(R, -1) + jax.vmap(jnp.diag)(jnp.log(diagonal))
+    return eqx.tree_at(_q, model, (mean, root))
+
+
+@partial(eqx.filter_jit, donate="none")
+def run(method: Method, state: State, Xs: Array, Ys: Array, key: Any, knobs: Knobs) -> tuple[State, Array]:
+    """Steps on a stack of minibatches (k, b, D), (k, b, P): the state after them, and the loss of each."""
+    arrays, structure = eqx.partition(state, eqx.is_array)
+
+    def body(arrays: Any, batch: tuple[Array, Array]) -> tuple[Any, Array]:
+        moved, cost = _step(method, knobs, key, eqx.combine(arrays, structure), batch)
+        return eqx.filter(moved, eqx.is_array), cost
+
+    arrays, costs = jax.lax.scan(body, arrays, (Xs, Ys))
+    return eqx.combine(arrays, structure), costs

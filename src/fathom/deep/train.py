@@ -1,0 +1,262 @@
+"""Training that a person can leave alone: minibatches, schedule, held-out stop, undone steps, checkpoints.
+
+The stream of minibatches depends on the seed and the step only, so a run that was killed goes on to the same answer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import NamedSharding, PartitionSpec
+
+from fathom.deep import checkpoint
+from fathom.deep.methods import N_TEST, Method
+from fathom.deep.model import DeepGP
+from fathom.deep.objective import predictive
+from fathom.deep.steps import Knobs, State, begin, run
+
+CHUNK = 10  # steps in one compiled call
+CHECKS = 30  # looks at the held-out rows in one run
+ROWS = 256  # rows of one compiled prediction
+MOST_RETRIES = 6  # halvings of the rate before training gives up
+VALIDATION_SAMPLES = 16
+LARGEST_RISE = 50.0  # of the loss per row: more is a divergence
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How long and how fast. Everything that decides the answer."""
+
+    n_steps: int = 1000
+    batch_size: int = 256
+    rate: float = 0.03
+    beta: float = 1.0
+    validation: float = 0.0  # part of the rows held out; training ends with the best step seen there
+    seed: int = 0
+    stop_at: int | None = None  # end here, on the schedule of n_steps: for a refit on all rows
+    n_rows: int | None = None  # rows the objective stands for, when more were seen than are given
+
+
+@dataclass
+class Trained:
+    """What came out. `status` is "done", "time limit" or "diverged"."""
+
+    model: DeepGP
+    best_step: int
+    history: list[dict[str, float | None]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    status: str = "done"
+
+
+OnCheck = Callable[[dict[str, Any], int], None]
+
+
+def train(
+    method: Method,
+    model: DeepGP,
+    X: np.ndarray,
+    Y: np.ndarray,
+    settings: Settings,
+    *,
+    time_limit: float | None = None,
+    keep: Path | None = None,
+    on_check: OnCheck | None = None,
+) -> Trained:
+    """Maximise the method's objective on standardised rows; NaN in Y marks a missing output."""
+    return _Training(method, model, X, Y, settings, keep).run(time_limit, on_check)
+
+
+class _Training:
+    """One run in progress: a state that moves in chunks, and the best model seen."""
+
+    def __init__(
+        self, method: Method, model: DeepGP, X: np.ndarray, Y: np.ndarray, settings: Settings, keep: Path | None
+    ):
+        self.method, self.settings, self.keep = method, settings, keep
+        self.dtype = model.layers[0].Z.dtype
+        order = np.random.default_rng([settings.seed, 7]).permutation(len(X))
+        n_held = min(int(round(settings.validation * len(X))), len(X) - 1)
+        self.held, rows = np.sort(order[:n_held]), np.sort(order[n_held:])
+        self.X, self.Y = (np.asarray(a, self.dtype) for a in (X, Y))
+        self.rows, self.batch = rows, min(settings.batch_size, len(rows))
+        self.key = jax.random.key(settings.seed)
+        self.state = _replicated(begin(model, method))
+        self.trained = Trained(model, 0)
+        self.best, self.slow, self.seconds = math.inf, 0, 0.0
+        self.fingerprint = _fingerprint(method, settings, self.X, self.Y)
+        if keep is not None and keep.exists():
+            self._resume(keep)
+
+    def run(self, time_limit: float | None, on_check: OnCheck | None) -> Trained:
+        """Steps until the schedule, the time or the patience with divergence is over."""
+        end = self.settings.stop_at or self.settings.n_steps
+        every = max(CHUNK, math.ceil(self.settings.n_steps / CHECKS / CHUNK) * CHUNK)
+        stream, begun = self._stream(), time.monotonic() - self.seconds
+        costs: list[float] = []
+        while (step := int(self.state.step)) < end:
+            costs += self._chunk(next(stream), min(CHUNK, end - step))
+            if self.trained.status == "diverged":
+                break
+            step = int(self.state.step)
+            self.seconds = time.monotonic() - begun
+            over = time_limit is not None and self.seconds > time_limit
+            if step % every == 0 or step >= end or over:
+                self._check(step, float(np.mean(costs)), on_check)
+                costs = []
+            if over and step < end:
+                self.trained.status = "time limit"
+                break
+        if not len(self.held):
+            self.trained.model, self.trained.best_step = self.state.model, int(self.state.step)
+        return self.trained
+
+    # -- steps -------------------------------------------------------------------------------------------------
+
+    def _stream(self) -> Iterator[np.ndarray]:
+        """Stacks of row numbers (CHUNK, b) from the present step on: permutations, one after the other."""
+        position, n, size = int(self.state.step) * self.batch, len(self.rows), CHUNK * self.batch
+        while True:
+            first, offset = divmod(position, n)
+            epochs = range(first, (position + size - 1) // n + 1)
+            orders = [np.random.default_rng([self.settings.seed, 11, e]).permutation(n) for e in epochs]
+            chosen = np.concatenate(orders)[offset : offset + size]
+            yield self.rows[chosen].reshape(CHUNK, self.batch)
+            position += size
+
+    def _chunk(self, rows: np.ndarray, n: int) -> list[float]:
+        """Some steps; those that diverge are undone and tried again at half the rate, and half again."""
+        Xs, Ys = (_sharded(jnp.asarray(a[rows[:n]])) for a in (self.X, self.Y))
+        while True:
+            moved, costs = run(self.method, self.state, Xs, Ys, self.key, self._knobs())
+            costs = np.asarray(costs, dtype=float)
+            if self._sound(costs):
+                self.state = moved
+                return [float(c) for c in costs]
+            self.slow += 1
+            if self.slow > MOST_RETRIES:
+                self.trained.status = "diverged"
+                self.trained.notes.append(
+                    f"training stopped at step {int(self.state.step)}: it diverged even at 1/{2 ** (self.slow - 1)} "
+                    "of the learning rate; the model is that of the last good step"
+                )
+                return [float("nan")]
+
+    def _sound(self, costs: np.ndarray) -> bool:
+        usual = [h["objective"] for h in self.trained.history[-5:] if h["objective"] is not None]
+        limit = -min(usual) + LARGEST_RISE if usual else math.inf
+        return bool(np.all(np.isfinite(costs)) and (np.mean(costs) < limit))
+
+    def _knobs(self) -> Knobs:
+        s = self.settings
+        n_rows = s.n_rows or len(self.rows)
+        numbers = (s.rate * 0.5**self.slow, s.n_steps, s.beta, n_rows, self.method.natural * 0.5**self.slow)
+        return Knobs(*(jnp.asarray(x, self.dtype) for x in numbers))
+
+    # -- looking at held-out rows ------------------------------------------------------------------------------
+
+    def _check(self, step: int, cost: float, on_check: OnCheck | None) -> None:
+        nll = None
+        if len(self.held):
+            nll = mean_nll(self.state.model, self.X[self.held], self.Y[self.held], self.key)
+            if nll < self.best or self.trained.best_step == 0:
+                self.best = nll if np.isfinite(nll) else math.inf
+                self.trained.model, self.trained.best_step = self.state.model, step
+        entry = {"step": step, "seconds": self.seconds, "objective": -cost, "validation NLL": nll}
+        self.trained.history.append(entry)
+        if self.keep is not None:
+            self._store(self.keep)
+        if on_check is not None:
+            on_check(entry, self.settings.stop_at or self.settings.n_steps)
+
+    def _store(self, path: Path) -> None:
+        facts = {"fingerprint": self.fingerprint, "history": self.trained.history, "best": self.best}
+        facts |= {"best_step": self.trained.best_step, "slow": self.slow, "seconds": self.seconds}
+        checkpoint.write(path, facts, {"state": self.state, "best": self.trained.model})
+
+    def _resume(self, path: Path) -> None:
+        facts, trees = checkpoint.read(path, self.fingerprint, {"state": self.state, "best": self.trained.model})
+        self.state, self.trained.model = _replicated(trees["state"]), trees["best"]
+        self.trained.history, self.trained.best_step = facts["history"], facts["best_step"]
+        self.best, self.slow, self.seconds = facts["best"], facts["slow"], facts["seconds"]
+
+
+def _fingerprint(method: Method, settings: Settings, X: np.ndarray, Y: np.ndarray) -> str:
+    digest = hashlib.sha256(json.dumps([asdict(method), asdict(settings)], sort_keys=True).encode())
+    for array in (X, Y):
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()[:16]
+
+
+def again_on_all(method: Method, model: DeepGP, X: np.ndarray, Y: np.ndarray, s: Settings, steps: int) -> Trained:
+    """The same training on all rows, for the number of steps that a held-out part found best."""
+    return train(method, model, X, Y, replace(s, validation=0.0, stop_at=max(steps, CHUNK)))
+
+
+# -- several devices -------------------------------------------------------------------------------------------------
+
+
+def _mesh() -> Any:
+    return jax.make_mesh((len(jax.devices()),), ("rows",), axis_types=(jax.sharding.AxisType.Auto,))
+
+
+def _sharded(stack: Any) -> Any:
+    """Minibatches with their rows spread over the devices, when there are several and they divide the rows."""
+    n = len(jax.devices())
+    if n == 1 or stack.shape[1] % n:
+        return stack
+    return jax.device_put(stack, NamedSharding(_mesh(), PartitionSpec(None, "rows")))
+
+
+def _replicated(state: State) -> State:
+    if len(jax.devices()) == 1:
+        return state
+    arrays, rest = eqx.partition(state, eqx.is_array)
+    return eqx.combine(jax.device_put(arrays, NamedSharding(_mesh(), PartitionSpec())), rest)
+
+
+# -- predictions -----------------------------------------------------------------------------------------------------
+
+
+@eqx.filter_jit
+def _log_density(model: DeepGP, X: Any, Y: Any, key: Any, n: int) -> Any:
+    f, log_weights, _ = model(X, key, n)
+    return predictive(model.likelihood, Y, f, log_weights)
+
+
+@eqx.filter_jit
+def _latent(model: DeepGP, X: Any, key: Any, n: int) -> Any:
+    f, log_weights, _ = model(X, key, n)
+    return f.mean, f.var, log_weights
+
+
+def _padded(X: np.ndarray) -> Iterator[tuple[np.ndarray, int]]:
+    """Chunks of one size, the last one filled up with its first row, and how many rows count."""
+    for start in range(0, len(X), ROWS):
+        chunk = X[start : start + ROWS]
+        yield np.concatenate([chunk, np.repeat(chunk[:1], ROWS - len(chunk), 0)]), len(chunk)
+
+
+def mean_nll(model: DeepGP, X: np.ndarray, Y: np.ndarray, key: Any) -> float:
+    """Minus the mean log density of rows that the model has not seen, in standard units, for each output."""
+    pairs = zip(_padded(X), _padded(Y), strict=True)
+    logs = [_log_density(model, x, y, key, VALIDATION_SAMPLES)[:n] for (x, n), (y, _) in pairs]
+    return -float(jnp.mean(jnp.concatenate(logs))) / Y.shape[1]
+
+
+def latent(model: DeepGP, X: np.ndarray, seed: int, n: int = N_TEST) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Means and variances (S, N, Q) of the latent functions, and weights (S)."""
+    X, key = np.asarray(X, model.layers[0].Z.dtype), jax.random.key(seed)
+    parts = [(*_latent(model, x, key, n), rows) for x, rows in _padded(X)]
+    means, variances = (np.concatenate([np.asarray(p[i])[:, : p[3]] for p in parts], 1) for i in (0, 1))
+    return means, variances, np.exp(np.asarray(parts[0][2], dtype=float))
