@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fathom.data import Dataset, Scaler, load_csv
+    from fathom.deepgp import DeepGPClassifier, DeepGPRegressor
     from fathom.estimators import GPRegressor
     from fathom.kernelsearch import KernelSearch
     from fathom.modelfile import load, save
     from fathom.predictive import Predictive
+    from fathom.sparsegp import SparseGPRegressor
 
 __version__ = "0.1.0"
 
@@ -28,6 +30,9 @@ _HOME_OF = {
     "load_csv": "data",
     "GPRegressor": "estimators",
     "KernelSearch": "kernelsearch",
+    "SparseGPRegressor": "sparsegp",
+    "DeepGPRegressor": "deepgp",
+    "DeepGPClassifier": "deepgp",
     "save": "modelfile",
     "load": "modelfile",
     "Predictive": "predictive",
@@ -36,10 +41,13 @@ _MODULES = ("kernels", "datasets", "metrics", "exact", "evidence", "data", "plot
 
 __all__ = [
     "Dataset",
+    "DeepGPClassifier",
+    "DeepGPRegressor",
     "GPRegressor",
     "KernelSearch",
     "Predictive",
     "Scaler",
+    "SparseGPRegressor",
     "datasets",
     "kernels",
     "load",

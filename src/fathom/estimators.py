@@ -42,7 +42,7 @@ class ExactRegressor(RegressorMixin, BaseEstimator):
         try:
             X, y = validate_data(self, X, y, dtype=float, multi_output=True, y_numeric=True, ensure_min_samples=2)
         except ValueError as problem:
-            raise ValueError(_with_row(problem, X, y)) from None
+            raise ValueError(with_row(problem, X, y)) from None
         y = np.asarray(y, dtype=float)
         if max(np.abs(X).max(), np.abs(y).max()) > LARGEST:
             raise ValueError(f"values beyond {LARGEST:.0e} cannot be squared: rescale the data")
@@ -257,11 +257,11 @@ def short_text(kernel: Kernel) -> str:
     return to_text(kernel, values=False)
 
 
-def _with_row(problem: ValueError, X: Any, y: Any) -> str:
+def with_row(problem: ValueError, X: Any, y: Any) -> str:
     """A scikit-learn message, with the row of the first value that is not finite."""
     message = str(problem).splitlines()[0]
     for name, values in (("X", X), ("y", y)):
-        if f"Input {name} contains" in message:
+        if f"Input {name} contains" in message and values is not None:
             bad = ~np.isfinite(np.asarray(values, dtype=float).reshape(len(values), -1)).all(1)
             return f"{message} The first is in row {int(np.argmax(bad))}: drop the row or fill it in."
     return str(problem)

@@ -8,6 +8,7 @@ answers (…, N). NaN in y is a missing output: it says nothing.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -103,7 +104,7 @@ class Softmax(eqx.Module):
     draws: Array  # (T, C): standard normal, not learnt
 
     @classmethod
-    def of(cls, n_classes: int, n_draws: int = 32, dtype: object = None) -> Softmax:
+    def of(cls, n_classes: int, n_draws: int = 32, dtype: Any = None) -> Softmax:
         """The same draws for every model with so many classes."""
         half = np.random.default_rng(n_classes).standard_normal((n_draws // 2, n_classes))
         return cls(jnp.asarray(np.concatenate([half, -half]), dtype))

@@ -101,7 +101,7 @@ def _factorise_jax(K: Array) -> Factor:
 
 
 def whitening(K: Array, jitter: float) -> Array:
-    """L⁻¹ with K + jitter·(mean diagonal)·I = L Lᵀ, for a stack (…, M, M) in JAX: NaN where a matrix does not factorise.
+    """L⁻¹ with K + jitter·(mean diagonal)·I = L Lᵀ, for a stack (…, M, M) in JAX: NaN where one does not factorise.
 
     The explicit inverse and one matrix product are faster than solving for every row of a minibatch.
     """

@@ -21,6 +21,9 @@ VERSION = 1
 MODELS = {
     "GPRegressor": "fathom.estimators",
     "KernelSearch": "fathom.kernelsearch",
+    "SparseGPRegressor": "fathom.sparsegp",
+    "DeepGPRegressor": "fathom.deepgp",
+    "DeepGPClassifier": "fathom.deepgp",
 }  # what may be in a file, and where it lives
 
 

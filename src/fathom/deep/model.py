@@ -137,7 +137,7 @@ def _layer(
     m, d = Z.shape
     kernel = bind(kernel, d)
     units = 1 if arch.shared or width == 1 else width
-    theta = np.tile(_start(kernel, d), (units, 1))
+    theta = np.tile(standard_start(kernel, d), (units, 1))
     sd = method.hidden_sd if hidden else 1.0
     root = np.full((width, m), math.log(sd))
     if method.q == "full":
@@ -159,7 +159,7 @@ def _cast(values: Any, arch: Architecture) -> Array:
     return jnp.asarray(np.asarray(values), arch.dtype)
 
 
-def _start(kernel: Kernel, d: int) -> np.ndarray:
+def standard_start(kernel: Kernel, d: int) -> np.ndarray:
     """Parameters as given; lengthscales that were not, √d (standardised inputs are about √(2d) apart)."""
     vector, nodes = np.array(to_vector(kernel), dtype=float), list(walk(kernel))
     for slot in slots(kernel):

@@ -12,13 +12,12 @@ row's mean and variance, and a_n its row of A,
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import optax
+import optax  # type: ignore[import-untyped]
 
 from fathom import linalg
 from fathom.arrays import Array
@@ -27,6 +26,7 @@ from fathom.deep.methods import Method
 from fathom.deep.model import DeepGP
 from fathom.deep.objective import OBJECTIVES
 
+NETWORK_RATE = 0.1
 _ADAM = optax.flatten(optax.scale_by_adam())
 
 
@@ -60,14 +60,22 @@ def begin(model: DeepGP, method: Method) -> State:
     """The state before the first step."""
     natural = None
     if method.natural:
-        eye = jnp.eye(model.layers[-1].mean.shape[1], dtype=model.layers[-1].mean.dtype)
-        precision = jnp.tile(eye, (model.layers[-1].width, 1, 1))
-        natural = Natural(precision, jnp.zeros_like(model.layers[-1].mean))
+        R, mean = model.layers[-1].lower(), model.layers[-1].mean
+        half = linalg.whitening(R @ jnp.swapaxes(R, -1, -2), 0.0)
+        precision = jnp.swapaxes(half, -1, -2) @ half
+        natural = Natural(precision, jnp.einsum("qmk,qk->qm", precision, mean))
     return State(model, _ADAM.init(eqx.filter(model, eqx.is_inexact_array)), natural, jnp.zeros((), jnp.int32))
 
 
 def loss(
-    model: DeepGP, method: Method, X: Array, Y: Array, key: Any, beta: Array, n_rows: Array, probe: Moments | None = None
+    model: DeepGP,
+    method: Method,
+    X: Array,
+    Y: Array,
+    key: Any,
+    beta: Array,
+    n_rows: Array,
+    probe: Moments | None = None,
 ) -> tuple[Array, Any]:
     """Minus the objective per row; `probe` (zeros) is added to the last moments to read their slopes."""
     f, log_weights, seen = model(X, key, method.n_points)
@@ -98,12 +106,20 @@ def _step(method: Method, knobs: Knobs, key: Any, state: State, batch: tuple[Arr
     (cost, (mean, A)), (slopes, by_moments) = jax.value_and_grad(value, has_aux=True)((dynamic, probe))
     direction, adam = _ADAM.update(slopes, state.adam)
     rate = -rate_at(state.step + 1, knobs)
-    model = eqx.apply_updates(model, jax.tree.map(lambda u: rate.astype(u.dtype) * u, direction))
+    model = eqx.apply_updates(model, _scaled(direction, rate))
     natural = state.natural
     if natural is not None:
         natural = _moved(natural, knobs, A, mean, by_moments)
         model = with_natural(model, natural)
     return State(model, adam, natural, state.step + 1), cost
+
+
+def _scaled(direction: DeepGP, rate: Array) -> DeepGP:
+    """The step; weights of a network move a tenth as fast, or its units die."""
+    moved = jax.tree.map(lambda u: rate.astype(u.dtype) * u, direction)
+    if direction.features is None:
+        return moved
+    return eqx.tree_at(lambda m: m.features, moved, jax.tree.map(lambda u: NETWORK_RATE * u, moved.features))
 
 
 def _probe(model: DeepGP, method: Method, X: Array) -> Moments:
@@ -140,7 +156,7 @@ def with_natural(model: DeepGP, natural: Natural) -> DeepGP:
     return eqx.tree_at(_q, model, (mean, root))
 
 
-@partial(eqx.filter_jit, donate="none")
+@eqx.filter_jit
 def run(method: Method, state: State, Xs: Array, Ys: Array, key: Any, knobs: Knobs) -> tuple[State, Array]:
     """Steps on a stack of minibatches (k, b, D), (k, b, P): the state after them, and the loss of each."""
     arrays, structure = eqx.partition(state, eqx.is_array)

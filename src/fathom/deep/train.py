@@ -86,7 +86,7 @@ class _Training:
         self.method, self.settings, self.keep = method, settings, keep
         self.dtype = model.layers[0].Z.dtype
         order = np.random.default_rng([settings.seed, 7]).permutation(len(X))
-        n_held = min(int(round(settings.validation * len(X))), len(X) - 1)
+        n_held = min(round(settings.validation * len(X)), len(X) - 1)
         self.held, rows = np.sort(order[:n_held]), np.sort(order[n_held:])
         self.X, self.Y = (np.asarray(a, self.dtype) for a in (X, Y))
         self.rows, self.batch = rows, min(settings.batch_size, len(rows))
@@ -138,8 +138,8 @@ class _Training:
         """Some steps; those that diverge are undone and tried again at half the rate, and half again."""
         Xs, Ys = (_sharded(jnp.asarray(a[rows[:n]])) for a in (self.X, self.Y))
         while True:
-            moved, costs = run(self.method, self.state, Xs, Ys, self.key, self._knobs())
-            costs = np.asarray(costs, dtype=float)
+            moved, losses = run(self.method, self.state, Xs, Ys, self.key, self._knobs())
+            costs = np.asarray(losses, dtype=float)
             if self._sound(costs):
                 self.state = moved
                 return [float(c) for c in costs]

@@ -1,0 +1,47 @@
+"""What may stand before the first layer: a network that is trained with the GP (deep kernel learning)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from fathom.arrays import Array
+
+NETWORKS = {"dkl": (1000, 1000, 500, 50, 2), "dkl-small": (1000, 500, 50, 2)}  # Wilson et al. 2016: their layers
+
+
+class Network(eqx.Module):
+    """Linear layers with ReLU between them; what comes out has mean 0 and spread 1 on the rows it started from."""
+
+    layers: tuple[eqx.nn.Linear, ...]
+    centre: Array
+    spread: Array
+
+    def raw(self, x: Array) -> Array:
+        """Features before they are standardised."""
+        for layer in self.layers[:-1]:
+            x = jax.nn.relu(layer(x))
+        return self.layers[-1](x)
+
+    def __call__(self, x: Array) -> Array:
+        return (self.raw(x) - jax.lax.stop_gradient(self.centre)) / jax.lax.stop_gradient(self.spread)
+
+
+def extractor(features: Any, X: np.ndarray, seed: int, dtype: str) -> Any:
+    """None, a named network, or the user's own module (a callable on one row)."""
+    if features is None or not isinstance(features, str):
+        return features
+    if features not in NETWORKS:
+        raise ValueError(f"features must be None, a module or one of {', '.join(NETWORKS)}, not {features!r}")
+    sizes = (X.shape[1], *NETWORKS[features])
+    keys = jax.random.split(jax.random.key(seed), len(sizes) - 1)
+    layers = [
+        eqx.nn.Linear(a, b, key=k, dtype=jnp.dtype(dtype)) for a, b, k in zip(sizes[:-1], sizes[1:], keys, strict=True)
+    ]
+    start = Network(tuple(layers), jnp.zeros(sizes[-1], dtype), jnp.ones(sizes[-1], dtype))
+    H = jax.vmap(start.raw)(jnp.asarray(X[:5000], dtype))
+    return Network(start.layers, jnp.mean(H, 0), jnp.std(H, 0) + 1e-6)

@@ -1,0 +1,254 @@
+"""Sparse and deep Gaussian processes with the face of scikit-learn."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from fathom.data import Scaler
+from fathom.predictive import Predictive
+from fathom.stochastic import Stochastic, checked_outputs, mixture
+
+_COMMON = """
+    kernel : str, Kernel, or one for each layer
+        Of the kernel language. None: what was measured to serve the method best (SE or Matérn-5/2).
+    n_steps, batch_size, learning_rate : None: chosen from the number of rows.
+    beta : weight of the KL term; "cv" chooses among 0.05, 0.2 and 1 on held-out rows.
+    validation_fraction : part of the rows held out; training ends with the step that was best there. None: what
+        the method needs (a tenth for "dspp", which overfits without limit on small data; none for the others).
+    refit : bool
+        After a held-out stop, train again on all rows for as many steps.
+    features : None, "dkl", "dkl-small" or a callable module (Equinox) from one row to features, trained along.
+    checkpoint : path
+        Training is written there as it goes; killed, the same call resumes. Removed at the end.
+    dtype : "float32" or "float64"
+
+    Attributes
+    ----------
+    history_ : list of {step, seconds, objective, validation NLL}.
+    model_ : the layers; notes_ : sentences about the fit that a user should know.
+    """
+
+
+class DeepParameters(Stochastic):
+    """The parameters of the deep estimators, which scikit-learn wants to see by name."""
+
+    def __init__(
+        self,
+        widths: tuple[int, ...] = (3,),
+        inference: str = "dspp",
+        n_inducing: int = 100,
+        input_connected: bool = False,
+        *,
+        n_steps: int | None = None,
+        batch_size: int = 256,
+        learning_rate: float | None = None,
+        beta: float | str | None = None,
+        quadrature: str = "qr3",
+        n_quadrature: int | None = None,
+        kernel: Any = None,
+        mean: str = "linear",
+        shared: bool = False,
+        features: Any = None,
+        validation_fraction: float | None = None,
+        refit: bool = False,
+        checkpoint: str | None = None,
+        time_limit: float | None = None,
+        dtype: str = "float32",
+        verbose: int = 0,
+        random_state: Any = None,
+    ):
+        self.widths = widths
+        self.inference = inference
+        self.n_inducing = n_inducing
+        self.input_connected = input_connected
+        self.n_steps = n_steps
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.beta = beta
+        self.quadrature = quadrature
+        self.n_quadrature = n_quadrature
+        self.kernel = kernel
+        self.mean = mean
+        self.shared = shared
+        self.features = features
+        self.validation_fraction = validation_fraction
+        self.refit = refit
+        self.checkpoint = checkpoint
+        self.time_limit = time_limit
+        self.dtype = dtype
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _architecture(self) -> Any:
+        from fathom.deep.model import Architecture
+        from fathom.deep.propagate import RULES
+
+        for name, allowed in (("quadrature", RULES), ("mean", ("linear", "zero"))):
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"{name} must be one of {', '.join(allowed)}, not {getattr(self, name)!r}")
+        widths = tuple(int(w) for w in self.widths)
+        if any(w < 1 for w in widths):
+            raise ValueError(f"widths must be 1 or more, not {self.widths}")
+        points = self.n_quadrature or (8 if self.quadrature == "qr3" else 3)
+        return Architecture(
+            widths,
+            self.n_inducing,
+            tuple(self.kernel) if isinstance(self.kernel, list) else self.kernel,
+            self.quadrature,
+            points,
+            self.shared,
+            self.input_connected,
+            self.mean,
+            dtype=self._dtype(),
+        )
+
+
+class GradientRegressor(MultiOutputMixin, RegressorMixin, Stochastic):
+    """What sparse and deep regressors share."""
+
+    def fit(self, X: Any, y: Any, on_check: Any = None) -> Self:
+        """Learn from inputs X (N, D) and outputs y (N) or (N, P); NaN marks a missing output of several."""
+        self._method(), self._dtype()
+        X, Y = self._data(X, y)
+        self.scaler_ = Scaler.fit(X, Y)
+        self.notes_ = self._remarks(Y)
+        self._learn(self.scaler_.x(X), self.scaler_.y(Y), 0, on_check)
+        return self
+
+    def partial_fit(self, X: Any, y: Any) -> Self:
+        """Go on learning from further rows; the first call fits, and its units stay."""
+        if not hasattr(self, "model_"):
+            return self.fit(X, y)
+        from dataclasses import replace
+
+        from fathom.deep.train import train
+
+        X = self._checked_inputs(X, reset=False)
+        Y = checked_outputs(y, len(X)).reshape(len(X), -1)
+        self.n_seen_ = getattr(self, "n_seen_", 0) + len(X)
+        settings = replace(self._settings(len(X)), validation=0.0, beta=self.beta_, n_rows=self.n_seen_)
+        with self._precision():
+            trained = train(self._method(), self.model_, self.scaler_.x(X), self.scaler_.y(Y), settings)
+        trained.history = [*self.history_, *trained.history]
+        self._keep(trained, self.seed_)
+        return self
+
+    def _data(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        X = self._checked_inputs(X, reset=True)
+        y = checked_outputs(y, len(X))
+        self._single = y.ndim == 1
+        return X, y.reshape(len(X), -1)
+
+    def _remarks(self, Y: np.ndarray) -> list[str]:
+        from fathom.deep.model import few_valued
+
+        notes = []
+        for p, column in enumerate(Y.T):
+            if few_valued(column):
+                which = "the target" if Y.shape[1] == 1 else f"output {p}"
+                n = len(np.unique(column[~np.isnan(column)]))
+                notes.append(f"{which} takes only {n} values: a density flatters spikes on them, compare by CRPS")
+        return notes
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """The predictive mean, and on request the standard deviation of a new observation."""
+        predictive = self.predict_dist(X)
+        return (predictive.mean(), predictive.std()) if return_std else predictive.mean()
+
+    def predict_dist(self, X: Any, observed: bool = True) -> Predictive:
+        """The predictive mixture of new observations at X, or (`observed=False`) of the function itself."""
+        means, variances, weights = self._latent(X)
+        with self._precision():
+            likelihood = self.model_.likelihood
+            means, variances = (np.asarray(a, dtype=float) for a in likelihood.outputs(means, variances))
+            noise = np.asarray(likelihood.noise(), dtype=float)
+        return mixture(means, variances + noise * observed, weights, self.scaler_, self._single)
+
+    def _own_state(self) -> dict[str, Any]:
+        return {"single": self._single}
+
+    def _set_own(self, description: dict[str, Any]) -> None:
+        self._single = bool(description["single"])
+
+    def _shapes(self, description: dict[str, Any]) -> tuple[np.ndarray, int]:
+        return np.zeros((1, len(self.scaler_.y_mean))), 0
+
+
+class DeepGPRegressor(DeepParameters, GradientRegressor):
+    __doc__ = f"""Deep Gaussian process regression.
+
+    Parameters
+    ----------
+    widths : tuple of int
+        Units of each hidden layer; () is a single layer.
+    inference : "dspp" (deep sigma points), "dsvi" (doubly stochastic variational) or "gamma" (the same, robust)
+    n_inducing : int, for each process.
+    input_connected : bool
+        Every hidden layer passes its inputs on beside its outputs (Duvenaud thesis 5.4).
+    quadrature, n_quadrature : the sigma points of "dspp": "qr3" (that many), "qr1", "qr2" or "gauss-hermite" (a grid
+        of that many for each unit: 3 if not said).
+    shared : bool
+        One kernel and set of inducing inputs for all units of a layer: faster, less accurate.
+    mean : "linear" (starts as principal components) or "zero", of the hidden layers.
+{_COMMON}"""
+
+    methods = ("dspp", "dsvi", "gamma")
+
+
+class DeepGPClassifier(ClassifierMixin, DeepParameters):
+    __doc__ = f"""Classification by a sparse or deep Gaussian process: a probit for two classes, a softmax for more.
+
+    Parameters
+    ----------
+    widths : tuple of int
+        Units of each hidden layer; () is a single layer, the sparse GP classifier.
+    inference : "dspp" (deep sigma points) or "dsvi" (doubly stochastic variational)
+    n_inducing, input_connected, quadrature, n_quadrature, shared, mean : as for `DeepGPRegressor`.
+{_COMMON}"""
+
+    methods = ("dspp", "dsvi")
+
+    def fit(self, X: Any, y: Any, on_check: Any = None) -> Self:
+        """Learn from inputs X (N, D) and labels y (N)."""
+        self._method(), self._dtype()
+        if y is None:
+            raise ValueError("DeepGPClassifier requires y to be passed, but the target y is None")
+        X = self._checked_inputs(X, reset=True)
+        y = column_or_1d(y, warn=True)
+        if len(y) != len(X):
+            raise ValueError(f"y has {len(y)} labels for {len(X)} rows of X")
+        check_classification_targets(y)
+        self.classes_, labels = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError("all labels are the same: a classifier needs at least two classes, got 1 class")
+        self.scaler_, self.notes_ = Scaler.fit(X), []
+        self._learn(self.scaler_.x(X), labels[:, None].astype(float), len(self.classes_), on_check)
+        return self
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities (N, C) of the classes, in the order of `classes_`."""
+        means, variances, weights = self._latent(X)
+        with self._precision():
+            each = np.asarray(self.model_.likelihood.probabilities(means, variances), dtype=float)
+        found = np.einsum("s,snc->nc", weights, each)
+        return found / found.sum(1, keepdims=True)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The most probable class of each row."""
+        return self.classes_[np.argmax(self.predict_proba(X), 1)]
+
+    def _own_state(self) -> dict[str, Any]:
+        return {"classes": self.classes_.tolist()}
+
+    def _set_own(self, description: dict[str, Any]) -> None:
+        self.classes_ = np.asarray(description["classes"])
+
+    def _shapes(self, description: dict[str, Any]) -> tuple[np.ndarray, int]:
+        return np.zeros((1, 1)), len(self.classes_)
