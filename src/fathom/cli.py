@@ -6,14 +6,13 @@ turned into exit statuses in `console.py`.
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 import fathom
-from fathom import automatic, console
+from fathom import automatic, console, fitting
 from fathom.options import DATA_HELP, Data, Drop, Json, Seed, Target, Time
 
 app = typer.Typer(
@@ -47,98 +46,7 @@ def _start(
         print(ctx.get_help())
 
 
-# -- fit ---------------------------------------------------------------------------------------------------------
-
-
-@app.command()
-def fit(
-    data: Data,
-    model: Annotated[str, typer.Option(help="What to fit: gp.")] = "gp",
-    kernel: Annotated[str, typer.Option(help='In the kernel language, such as "SE*Per + Lin".')] = "SE",
-    out: Annotated[Path, typer.Option(help="The model file to write.")] = Path("model.fathom"),
-    target: Target = None,
-    time_column: Time = None,
-    drop: Drop = None,
-    restarts: Annotated[int, typer.Option(help="Optimisations of the evidence.", min=1)] = 5,
-    seed: Seed = 0,
-    as_json: Json = False,
-) -> None:
-    """Fit a model and write it to a file."""
-    from fathom.compare import SAVED
-    from fathom.datasets import resolve
-    from fathom.modelfile import save
-
-    if model not in SAVED:
-        raise ValueError(f"--model {model!r}: there is no such model; choose from: {', '.join(SAVED)}")
-    console.check_folder(out)
-    dataset = resolve(data, target or None, time_column, drop)
-    start = time.perf_counter()
-    fitted = _fit(SAVED[model](kernel, seed, restarts), dataset)
-    seconds = time.perf_counter() - start
-    save(fitted, out)
-    console.wrote(out)
-    _show_fit(fitted, dataset, {"model": model, "seconds": seconds, "out": str(out)}, as_json)
-
-
-def _fit(model: Any, dataset: Any) -> Any:
-    """Fit with a progress bar that shows the best evidence so far, in the user's units."""
-    import numpy as np
-
-    from fathom.compare import inputs
-    from fathom.data import Scaler
-
-    units = dataset.n_rows * float(np.log(Scaler.fit(dataset.X, dataset.y).y_sd).sum())
-    best = -np.inf
-    with console.progress("fitting") as step:
-
-        def on_step(restart: int, evidence: float) -> None:
-            nonlocal best
-            best = max(best, evidence - units)
-            share = restart / model.n_restarts
-            step(f"fitting: restart {restart + 1} of {model.n_restarts}, log evidence {best:.1f}", share)
-
-        model.fit(inputs(dataset), dataset.y, on_step=on_step)
-    model.columns_ = dataset.columns
-    return model
-
-
-def _show_fit(model: Any, dataset: Any, about: dict[str, Any], as_json: bool) -> None:
-    from fathom import metrics
-    from fathom.kernels.syntax import to_text
-
-    scores = {k: v for k, v in metrics.summary(model.leave_one_out(), dataset.y).items() if k in _LEAVE_ONE_OUT}
-    if as_json:
-        found = {"kernel": to_text(model.kernel_), "log_evidence": model.log_evidence_, "leave_one_out": scores}
-        described = {"data": dataset.source, "rows": dataset.n_rows, "inputs": dataset.names, "target": dataset.target}
-        console.show_json(described | {"data_notes": dataset.notes} | found | {"notes": model.notes_} | about)
-        return
-    rows = f"{dataset.n_rows} rows, {len(dataset.names)} input{'s' * (len(dataset.names) > 1)}"
-    console.show_facts(
-        [
-            ("data", f"{dataset.source}: {rows}; target {', '.join(map(_header(dataset), dataset.target))}"),
-            *(("", note) for note in dataset.notes),
-            ("kernel", to_text(console.rounded(model.kernel_))),
-            ("log evidence", f"{model.log_evidence_:.2f}"),
-            ("leave-one-out", _score_text(scores)),
-            *(("note", note) for note in model.notes_),
-            ("fitted in", f"{about['seconds']:.2f} s"),
-            ("written to", about["out"]),
-        ]
-    )
-
-
-_LEAVE_ONE_OUT = ("NLL", "RMSE", "CRPS", "coverage90")
-
-
-def _score_text(scores: dict[str, float]) -> str:
-    inside = f"{100 * scores['coverage90']:.0f} % of rows inside their 90 % intervals"
-    return f"NLL {scores['NLL']:.4g}, RMSE {scores['RMSE']:.4g} (the target's units), {inside}"
-
-
-def _header(dataset: Any) -> Any:
-    return lambda name: f"{name} ({dataset.units[name]})" if name in dataset.units else name
-
-
+app.command()(fitting.fit)
 app.command()(automatic.search)
 app.command()(automatic.report)
 
@@ -225,7 +133,7 @@ def _show_comparison(rows: list[Any], dataset: Any, about: dict[str, Any], as_js
         console.show_json({"data": dataset.source, "rows": dataset.n_rows} | about | {"models": found})
         return
     best = best_rows(averages)
-    units = ", ".join(_header(dataset)(name) for name in dataset.target)
+    units = ", ".join(fitting.header(dataset)(name) for name in dataset.target)
     notes = [f"Means over {about['folds']} folds, in the units of {units}; coverage is of 90 % intervals."]
     if dataset.time is not None:
         notes.append("Folds are random rows: for a series this scores filling gaps, not forecasting.")

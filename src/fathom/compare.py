@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -46,11 +47,43 @@ class Mean:
         return Predictive.gaussian(np.broadcast_to(self.mean_, shape), np.broadcast_to(self.var_, shape))
 
 
-def gp(kernel: str, seed: int, restarts: int = 5) -> Any:
+SPARSE = ("fitc", "vfe", "svgp", "odsvgp", "ppgpr")
+DEEP = ("dsvi", "gamma", "dspp")
+
+
+def gp(kernel: str | None = None, seed: int = 0, restarts: int = 5, **_: Any) -> Any:
     """The exact GP, with a kernel of one's choice."""
     from fathom.estimators import GPRegressor
 
     return GPRegressor(kernel=kernel or "SE", n_restarts=restarts, random_state=seed)
+
+
+def by_gradient(
+    name: str,
+    kernel: str | None = None,
+    seed: int = 0,
+    inducing: int = 100,
+    steps: int | None = None,
+    widths: tuple[int, ...] | None = None,
+    checkpoint: Any = None,
+    **_: Any,
+) -> Any:
+    """A sparse or deep GP by the name of its inference."""
+    settings: dict[str, Any] = {"n_inducing": inducing, "n_steps": steps, "kernel": kernel or None}
+    settings |= {"random_state": seed, "checkpoint": None if checkpoint is None else str(checkpoint)}
+    if name in DEEP:
+        from fathom.deepgp import DeepGPRegressor
+
+        return DeepGPRegressor((3,) if widths is None else widths, name, **settings)
+    from fathom.sparsegp import SparseGPRegressor
+
+    if widths:
+        raise ValueError(f"--widths is for deep models ({', '.join(DEEP)}): {name} has no hidden layers")
+    return SparseGPRegressor(name, **settings)
+
+
+def _of(name: str) -> Callable[[str, int], Model]:
+    return lambda kernel, seed: by_gradient(name, kernel, seed)
 
 
 # A model on the command line is NAME or NAME:DETAIL; each row makes it from (detail, seed).
@@ -58,9 +91,12 @@ MODELS: dict[str, Callable[[str, int], Model]] = {
     "gp": gp,
     "mean": lambda detail, seed: Mean(),
     "linear": lambda detail, seed: gp("Lin", seed),
+    **{name: _of(name) for name in (*SPARSE, *DEEP)},
 }
-SAVED = {"gp": gp}  # what `fathom fit` makes and a model file can hold, from (detail, seed, restarts)
-DETAILED: dict[str, Callable[[str], Any]] = {"gp": parse}  # the models that take a detail, and what must read it
+# what `fathom fit` makes and a model file can hold, from its options
+SAVED: dict[str, Callable[..., Any]] = {"gp": gp, **{name: partial(by_gradient, name) for name in (*SPARSE, *DEEP)}}
+# the models that take a detail, and what must read it
+DETAILED: dict[str, Callable[[str], Any]] = dict.fromkeys(SAVED, parse)
 
 
 def find(spec: str) -> tuple[str, str]:

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import column_or_1d
 
 from fathom.data import Scaler
@@ -224,6 +225,7 @@ class DeepGPClassifier(ClassifierMixin, DeepParameters):
         y = column_or_1d(y, warn=True)
         if len(y) != len(X):
             raise ValueError(f"y has {len(y)} labels for {len(X)} rows of X")
+        assert_all_finite(y, input_name="y")
         check_classification_targets(y)
         self.classes_, labels = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
@@ -242,7 +244,8 @@ class DeepGPClassifier(ClassifierMixin, DeepParameters):
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of each row."""
-        return self.classes_[np.argmax(self.predict_proba(X), 1)]
+        chances = self.predict_proba(X)
+        return self.classes_[np.argmax(chances, 1)]
 
     def _own_state(self) -> dict[str, Any]:
         return {"classes": self.classes_.tolist()}

@@ -19,7 +19,7 @@ from fathom.predictive import Predictive
 
 BETAS = (0.05, 0.2, 1.0)  # tried by beta="cv"
 _FITTED = ("seed", "beta", "history", "best_step", "status", "notes")  # attributes that go into a model file
-FEWEST_HELD = 50  # rows: with fewer held out, stopping on them is a lottery
+HELD = 25  # rows held out at least, as far as three tenths of them go: stopping on fewer is a lottery
 
 
 class Stochastic(BaseEstimator):
@@ -65,7 +65,8 @@ class Stochastic(BaseEstimator):
         rate = self.learning_rate or (0.03 if steps <= 1500 else 0.02)
         held = self.validation_fraction
         if held is None:
-            held = self._method().validation if self._method().validation * n >= FEWEST_HELD / 2 else 0.0
+            held = self._method().validation
+            held = min(max(held, HELD / n), 0.3) if held else 0.0
         if not 0 <= held < 1:
             raise ValueError(f"validation_fraction must be at least 0 and below 1, not {held}")
         beta = 1.0 if self.beta is None or self.beta == "cv" else self.beta

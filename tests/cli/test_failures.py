@@ -15,6 +15,9 @@ from fathom.cli import app
 from fathom.estimators import GPRegressor
 
 
+SAVED = "gp, fitc, vfe, svgp, odsvgp, ppgpr, dsvi, gamma, dspp"
+
+
 @pytest.fixture(autouse=True)
 def somewhere(tmp_path, monkeypatch):
     """An empty folder with a small file of data and a model fitted to it."""
@@ -63,12 +66,20 @@ def files() -> set[str]:
         (r"no file or data set is called 'airlin' \(did you mean 'airline'\?\)", "fit airlin"),
         ("cannot read kernel 'SE\\*': expected a kernel at position 4", "fit d.csv --kernel SE*"),
         (r"SE\[z\]: there is no input 'z'; there are time", "fit d.csv --kernel SE[z]"),
-        ("--model 'dspp': there is no such model; choose from: gp", "fit d.csv --model dspp"),
+        (f"--model 'magic': there is no such model; choose from: {SAVED}", "fit d.csv --model magic"),
+        ("--widths '3;3': whole numbers separated by commas, such as 3 or 3,3", "fit d.csv --model dspp --widths 3;3"),
+        (
+            r"--widths is for deep models \(dsvi, gamma, dspp\): svgp has no hidden layers",
+            "fit d.csv --model svgp --widths 3",
+        ),
         ("cannot write no/m.fathom: there is no folder no; make it", "fit d.csv --out no/m.fathom"),
         ("cannot write .: it is a folder", "fit d.csv --out ."),
         ("there is no model file nosuch", "predict nosuch --horizon 2"),
         ("d.csv is not a Fathom model", "predict d.csv --horizon 2"),
-        ("there is no model 'dspp'; there are gp, mean, linear", "compare d.csv --models mean,dspp"),
+        (
+            r"there is no model 'dsp' \(did you mean 'dspp'\?\); there are gp, mean, linear" + SAVED[2:],
+            "compare d.csv --models mean,dsp",
+        ),
         ("model 'mean:SE': mean takes nothing after it", "compare d.csv --models mean:SE"),
         ("cannot read kernel 'XX'", "compare d.csv --models gp:XX"),
         ("--models is empty", "compare d.csv --models ,"),

@@ -33,7 +33,7 @@ def write(path: Path, facts: dict[str, Any], trees: dict[str, Any]) -> None:
 def arrays_of(name: str, tree: Any) -> dict[str, np.ndarray]:
     """The arrays of a tree, numbered in its order."""
     leaves = jax.tree.leaves(eqx.filter(tree, eqx.is_array))
-    return {f"{name}.{i}": np.ascontiguousarray(leaf) for i, leaf in enumerate(leaves)}
+    return {f"{name}.{i}": np.array(leaf, order="C") for i, leaf in enumerate(leaves)}
 
 
 def read(path: Path, fingerprint: str, like: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -39,9 +39,14 @@ def extractor(features: Any, X: np.ndarray, seed: int, dtype: str) -> Any:
         raise ValueError(f"features must be None, a module or one of {', '.join(NETWORKS)}, not {features!r}")
     sizes = (X.shape[1], *NETWORKS[features])
     keys = jax.random.split(jax.random.key(seed), len(sizes) - 1)
-    layers = [
-        eqx.nn.Linear(a, b, key=k, dtype=jnp.dtype(dtype)) for a, b, k in zip(sizes[:-1], sizes[1:], keys, strict=True)
-    ]
-    start = Network(tuple(layers), jnp.zeros(sizes[-1], dtype), jnp.ones(sizes[-1], dtype))
+    pairs = zip(sizes[:-1], sizes[1:], keys, strict=True)
+    start = Network(tuple(_linear(a, b, k, dtype) for a, b, k in pairs), jnp.zeros(sizes[-1]), jnp.ones(sizes[-1]))
     H = jax.vmap(start.raw)(jnp.asarray(X[:5000], dtype))
     return Network(start.layers, jnp.mean(H, 0), jnp.std(H, 0) + 1e-6)
+
+
+def _linear(n_in: int, n_out: int, key: Any, dtype: str) -> eqx.nn.Linear:
+    """Weights of variance 2/n: signals keep their size through ReLUs, so that the first steps do not kill them."""
+    plain = eqx.nn.Linear(n_in, n_out, key=key, dtype=jnp.dtype(dtype))
+    weight = jnp.sqrt(2.0 / n_in) * jax.random.normal(key, (n_out, n_in), dtype)
+    return eqx.tree_at(lambda m: (m.weight, m.bias), plain, (weight.astype(dtype), jnp.zeros(n_out, dtype)))

@@ -26,7 +26,7 @@ from fathom.deep.methods import Method
 from fathom.deep.model import DeepGP
 from fathom.deep.objective import OBJECTIVES
 
-NETWORK_RATE = 0.1
+NETWORK_RATE = 0.03
 _ADAM = optax.flatten(optax.scale_by_adam())
 
 

@@ -1,0 +1,76 @@
+"""`fathom fit` and `fathom compare` with sparse and deep models, from a CSV to a forecast."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from fathom.cli import app
+
+
+@pytest.fixture(autouse=True)
+def somewhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-2, 2, (60, 2))
+    rows = [f"{a},{b},{np.sin(2 * a) + 0.1 * rng.standard_normal()}\n" for a, b in x]
+    (tmp_path / "d.csv").write_text("a,b,y\n" + "".join(rows))
+    return tmp_path
+
+
+def invoke(*arguments):
+    return CliRunner().invoke(app, list(arguments))
+
+
+SMALL = ("--inducing", "8", "--steps", "50")
+
+
+@pytest.mark.parametrize("model", ["svgp", "dspp"])
+def test_fit_then_predict(model):
+    fitted = invoke("fit", "d.csv", "--model", model, *SMALL, "--json")
+    assert fitted.exit_code == 0, fitted.output
+    facts = json.loads(fitted.output)
+    assert (facts["inference"], facts["steps"], facts["status"]) == (model, 50, "done")
+    assert (facts["validation_nll"] is not None) == (model == "dspp")
+    predicted = invoke("predict", "model.fathom", "d.csv")
+    assert predicted.exit_code == 0, predicted.output
+    assert len(predicted.output.splitlines()) == 61
+
+
+def test_what_fit_says():
+    said = invoke("fit", "d.csv", "--model", "dspp", "--widths", "2,2", *SMALL)
+    assert said.exit_code == 0, said.output
+    assert "inference     dspp" in said.output
+    assert "held-out NLL" in said.output
+    assert "in standard units, at step" in said.output
+
+
+def test_compare_prints_one_table():
+    said = invoke("compare", "d.csv", "--models", "mean,vfe,svgp", "--folds", "2", "--json")
+    assert said.exit_code == 0, said.output
+    rows = {row["model"]: row for row in json.loads(said.output)["models"]}
+    assert list(rows) == ["mean", "vfe", "svgp"]
+    assert rows["svgp"]["RMSE"] < rows["mean"]["RMSE"]
+
+
+def test_killed_training_goes_on_to_the_identical_model(somewhere):
+    command = [sys.executable, "-m", "fathom", "fit", "d.csv", "--model", "svgp", "--inducing", "8", "--steps", "3000"]
+    checkpoint = somewhere / "m.fathom.checkpoint"
+    with subprocess.Popen([*command, "--out", "m.fathom"], stdout=subprocess.DEVNULL) as killed:
+        limit = time.monotonic() + 60
+        while not checkpoint.exists() and killed.poll() is None and time.monotonic() < limit:
+            time.sleep(0.01)
+        os.kill(killed.pid, signal.SIGKILL)
+    assert checkpoint.exists()
+    again = subprocess.run([*command, "--out", "m.fathom", "--json"], capture_output=True, text=True, check=True)
+    assert not checkpoint.exists()
+    whole = subprocess.run([*command, "--out", "w.fathom", "--json"], capture_output=True, text=True, check=True)
+    assert json.loads(again.stdout)["objective"] == json.loads(whole.stdout)["objective"]
+    tables = [invoke("predict", name, "d.csv").output for name in ("m.fathom", "w.fathom")]
+    assert tables[0] == tables[1]
