@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from fathom.bench import benchmarks
 from fathom.cli import app
 
-NEEDS_DATA = {"additive-regression", "abcd-extrapolation", "structure-regression"}
+NEEDS_DATA = {"additive-regression", "abcd-extrapolation", "structure-regression", "dspp-univariate"}
 
 
 @pytest.mark.parametrize("name", sorted(benchmarks()))

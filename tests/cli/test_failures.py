@@ -14,7 +14,6 @@ from fathom import console
 from fathom.cli import app
 from fathom.estimators import GPRegressor
 
-
 SAVED = "gp, fitc, vfe, svgp, odsvgp, ppgpr, dsvi, gamma, dspp"
 
 

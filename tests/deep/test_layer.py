@@ -66,6 +66,16 @@ def test_whitening_whitens_and_has_the_right_gradient():
     assert np.allclose(ours, (theirs + theirs.transpose(0, 2, 1)) / 2, atol=1e-8)
 
 
+def test_large_matrices_are_treated_by_blocks():
+    rng = np.random.default_rng(5)
+    A, weights = rng.standard_normal((2, 3, 150, 150))
+    K = jnp.asarray(A @ A.transpose(0, 2, 1) / 150 + np.eye(150))
+    assert np.allclose(linalg.whitening(K, 0.0), np.linalg.inv(np.linalg.cholesky(K)), atol=1e-10)
+    plain = jax.grad(lambda K: jnp.sum(weights * jnp.linalg.inv(jnp.linalg.cholesky(K))))(K)
+    ours = jax.grad(lambda K: jnp.sum(weights * linalg.whitening(K, 0.0)))(K)
+    assert np.allclose(ours, (plain + plain.transpose(0, 2, 1)) / 2, atol=1e-8)
+
+
 def test_inverse_root_is_a_lower_root_of_the_inverse():
     K = jnp.asarray(KERNEL.gram(X))[None] + 0.1 * jnp.eye(12)
     R = linalg.inverse_root(K)

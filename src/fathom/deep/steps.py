@@ -141,7 +141,8 @@ def _moved(natural: Natural, knobs: Knobs, A: Array, mean: Array, by_moments: Mo
     flat = [x.reshape(-1, n_units).T for x in (mean, -by_moments.mean, jnp.minimum(-by_moments.var, 0.0))]
     mu, g, h = flat  # (Q, S·N)
     A = jnp.broadcast_to(A, (n_units, *A.shape[1:]))
-    target = knobs.n_rows * jnp.einsum("qn,qnm,qnk->qmk", -2 * h, A, A) + jnp.eye(A.shape[-1], dtype=A.dtype)
+    weighted = jnp.swapaxes(A * (-2 * knobs.n_rows * h)[..., None], -1, -2)
+    target = weighted @ A + jnp.eye(A.shape[-1], dtype=A.dtype)
     shift = knobs.n_rows * jnp.einsum("qn,qnm->qm", g - 2 * h * mu, A)
     rho = knobs.rho.astype(A.dtype)
     return Natural((1 - rho) * natural.precision + rho * target, (1 - rho) * natural.shift + rho * shift)
@@ -150,7 +151,7 @@ def _moved(natural: Natural, knobs: Knobs, A: Array, mean: Array, by_moments: Mo
 def with_natural(model: DeepGP, natural: Natural) -> DeepGP:
     """The model whose last q(v) has these natural parameters."""
     R = linalg.inverse_root(natural.precision)
-    mean = jnp.einsum("qmk,qlk,ql->qm", R, R, natural.shift)
+    mean = jnp.einsum("qmk,qk->qm", R, jnp.einsum("qlk,ql->qk", R, natural.shift))
     diagonal = jnp.diagonal(R, axis1=-2, axis2=-1)
     root = jnp.tril(R, -1) + jax.vmap(jnp.diag)(jnp.log(diagonal))
     return eqx.tree_at(_q, model, (mean, root))

@@ -222,7 +222,7 @@ def squared_distance(A: Array, B: Array, xp: Any) -> Array:
         from scipy.spatial.distance import cdist  # slow to import, and only matrices of new inputs need it
 
         return cdist(A, B, "sqeuclidean")
-    if A.shape[1] <= (16 if A.dtype == np.float64 else 4):
+    if A.shape[1] <= (16 if A.dtype == np.float64 else 1):
         return sum((A[:, d, None] - B[None, :, d]) ** 2 for d in range(A.shape[1]))
     square = (A**2).sum(-1)[:, None] + (B**2).sum(-1)[None, :] - 2 * A @ B.T
     return xp.maximum(square, 0.0)
