@@ -170,7 +170,8 @@ class GradientRegressor(MultiOutputMixin, RegressorMixin, Stochastic):
             likelihood = self.model_.likelihood
             means, variances = (np.asarray(a, dtype=float) for a in likelihood.outputs(means, variances))
             noise = np.asarray(likelihood.noise(), dtype=float)
-        return mixture(means, variances + noise * observed, weights, self.scaler_, self._single)
+        variances = self.widening_ * (variances + noise * observed)
+        return mixture(means, variances, weights, self.scaler_, self._single)
 
     def _own_state(self) -> dict[str, Any]:
         return {"single": self._single}

@@ -144,7 +144,7 @@ def _half_lower(A: Array) -> Array:
 
 
 def _pulled_blocks(W: Array, G: Array) -> Array:
-    """Wᵀ Φ(G Wᵀ) W, Φ the lower triangle with its diagonal halved, by halves: a triangle's empty block costs nothing."""
+    """Wᵀ Φ(G Wᵀ) W, Φ the lower triangle with its diagonal halved, by halves: the empty block costs nothing."""
     h = W.shape[-1] // 2
     W1, W21, W2 = W[..., :h, :h], W[..., h:, :h], W[..., h:, h:]
     G1, G21, G2 = G[..., :h, :h], G[..., h:, :h], G[..., h:, h:]

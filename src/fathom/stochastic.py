@@ -18,7 +18,17 @@ from fathom.estimators import LARGEST, short_text, with_row
 from fathom.predictive import Predictive
 
 BETAS = (0.05, 0.2, 1.0)  # tried by beta="cv"
-_FITTED = ("seed", "beta", "history", "best_step", "status", "notes")  # attributes that go into a model file
+_FITTED = (
+    "seed",
+    "beta",
+    "history",
+    "best_step",
+    "status",
+    "notes",
+    "widening",
+)  # attributes that go into a model file
+FEWEST_STEPS, MOST_STEPS = 800, 4000  # the first for a hundred epochs
+MOST_TRIED = 1500  # steps of a schedule whose half and quarter are tried too
 HELD = 25  # rows held out at least, as far as three tenths of them go: stopping on fewer is a lottery
 
 
@@ -61,7 +71,8 @@ class Stochastic(BaseEstimator):
                 raise ValueError(f"{name} must be at least {least}, not {getattr(self, name)}")
         if self.n_steps is not None and self.n_steps < 1:
             raise ValueError(f"n_steps must be at least 1 (or None), not {self.n_steps}")
-        steps = self.n_steps or int(np.clip(100 * n / self.batch_size, 800, 4000))
+        epochs = self._method().epochs
+        steps = self.n_steps or int(np.clip(epochs * n / self.batch_size, FEWEST_STEPS * epochs // 100, MOST_STEPS))
         rate = self.learning_rate or (0.03 if steps <= 1500 else 0.02)
         held = self.validation_fraction
         if held is None:
@@ -95,18 +106,35 @@ class Stochastic(BaseEstimator):
             model = build(jax.random.key(settings.seed), self._architecture(), method, X, Y, n_classes, features)
             self.beta_ = self._chosen_beta(model, X, Y, settings) if self.beta == "cv" else settings.beta
             settings = replace(settings, beta=self.beta_)
-            where = None if self.checkpoint is None else Path(self.checkpoint)
-            trained = train(
-                method, model, X, Y, settings, time_limit=self.time_limit, keep=where, on_check=self._report(on_check)
-            )
+            tries = {}
+            for n_steps in self._schedules(settings):
+                own = replace(settings, n_steps=n_steps)
+                options = {"time_limit": self.time_limit, "on_check": self._report(on_check)}
+                tries[n_steps] = train(method, model, X, Y, own, keep=self._place(n_steps), **options)
+            chosen = min(tries, key=lambda n: held_out(tries[n]))
+            trained = tries[chosen]
             if self.refit and settings.validation:
-                steps, history = trained.best_step, trained.history
-                trained = again_on_all(method, model, X, Y, settings, steps)
-                trained.history = history
-            if where is not None:
-                where.unlink(missing_ok=True)
+                again = again_on_all(method, model, X, Y, replace(settings, n_steps=chosen), trained.best_step)
+                again.history, again.widening = trained.history, trained.widening
+                trained = again
+        for n_steps in tries:
+            if (place := self._place(n_steps)) is not None:
+                place.unlink(missing_ok=True)
         self._keep(trained, settings.seed)
         self.n_seen_ = len(X)
+
+    def _schedules(self, settings: Any) -> list[int]:
+        """Lengths to try. On small data a predictive objective is best after few steps, and a schedule that ends there
+        is better than one that is cut off there: held-out rows choose."""
+        if self.n_steps is not None or not settings.validation or settings.n_steps > MOST_TRIED:
+            return [settings.n_steps]
+        return [settings.n_steps // 4, settings.n_steps // 2, settings.n_steps]
+
+    def _place(self, n_steps: int) -> Path | None:
+        """Where a run of so many steps keeps its checkpoint."""
+        if self.checkpoint is None:
+            return None
+        return Path(self.checkpoint) if self.n_steps is not None else Path(f"{self.checkpoint}.{n_steps}")
 
     def _features(self, X: np.ndarray) -> Any:
         from fathom.deep.features import extractor
@@ -137,7 +165,7 @@ class Stochastic(BaseEstimator):
 
     def _keep(self, trained: Any, seed: int) -> None:
         self.model_, self.history_ = trained.model, trained.history
-        self.best_step_, self.status_ = trained.best_step, trained.status
+        self.best_step_, self.status_, self.widening_ = trained.best_step, trained.status, trained.widening
         self.notes_ = [*getattr(self, "notes_", []), *trained.notes]
         self.seed_ = seed
 
@@ -238,6 +266,11 @@ class Stochastic(BaseEstimator):
             setattr(model, f"{name}_", description["fit"][name])
         model._set_own(description)
         return model
+
+
+def held_out(trained: Any) -> float:
+    """The best NLL on held-out rows; 0 when there were none."""
+    return min((h["validation NLL"] for h in trained.history if h["validation NLL"] is not None), default=0.0)
 
 
 def _kernel_text(kernel: Any) -> Any:

@@ -20,6 +20,7 @@ class Method:
     hidden_sd: float = 1.0  # initial standard deviation of hidden q
     n_points: int = 1  # in training
     validation: float = 0.0  # part of the rows held out to stop in time
+    epochs: int = 100  # passes over the rows, as far as the limits of steps allow
     far: bool = False  # points that move the mean only
     deep: bool = False
 
@@ -29,10 +30,10 @@ METHODS = {
     for m in (
         Method("svgp", "elbo", "samples", "full", "SE", 0.03, natural=0.1),
         Method("odsvgp", "elbo", "samples", "full", "SE", 0.03, natural=0.1, far=True),
-        Method("ppgpr", "predictive", "samples", "full", "Matern52", 0.1),
+        Method("ppgpr", "predictive", "samples", "full", "Matern52", 0.1, validation=0.1),
         Method("dsvi", "elbo", "samples", "full", "SE", 0.03, natural=0.1, hidden_sd=1e-2, deep=True),
         Method("gamma", "robust", "samples", "full", "SE", 0.1, hidden_sd=1e-2, deep=True),
-        Method("dspp", "predictive", "sigma", "diagonal", "SE", 0.1, n_points=8, validation=0.1, deep=True),
+        Method("dspp", "predictive", "sigma", "diagonal", "SE", 0.1, n_points=8, validation=0.1, epochs=60, deep=True),
     )
 }
 SPARSE = tuple(name for name, m in METHODS.items() if not m.deep)

@@ -19,18 +19,21 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec
+from scipy.special import logsumexp
 
 from fathom.deep import checkpoint
 from fathom.deep.methods import N_TEST, Method
 from fathom.deep.model import DeepGP
 from fathom.deep.objective import predictive
 from fathom.deep.steps import Knobs, State, begin, run
+from fathom.likelihoods import Gaussian
 
 CHUNK = 10  # steps in one compiled call
 CHECKS = 30  # looks at the held-out rows in one run
 ROWS = 256  # rows of one compiled prediction
 MOST_RETRIES = 6  # halvings of the rate before training gives up
 VALIDATION_SAMPLES = 16
+PRIOR_SD = 0.5
 LARGEST_RISE = 50.0  # of the loss per row: more is a divergence
 
 
@@ -57,6 +60,7 @@ class Trained:
     history: list[dict[str, float | None]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     status: str = "done"
+    widening: float = 1.0  # by how much held-out rows ask for larger predictive variances
 
 
 OnCheck = Callable[[dict[str, Any], int], None]
@@ -119,6 +123,8 @@ class _Training:
                 break
         if not len(self.held):
             self.trained.model, self.trained.best_step = self.state.model, int(self.state.step)
+        elif isinstance(self.trained.model.likelihood, Gaussian):
+            self.trained.widening = widening(self.trained.model, self.X[self.held], self.Y[self.held])
         return self.trained
 
     # -- steps -------------------------------------------------------------------------------------------------
@@ -252,6 +258,27 @@ def mean_nll(model: DeepGP, X: np.ndarray, Y: np.ndarray, key: Any) -> float:
     pairs = zip(_padded(X), _padded(Y), strict=True)
     logs = [_log_density(model, x, y, key, VALIDATION_SAMPLES)[:n] for (x, n), (y, _) in pairs]
     return -float(jnp.mean(jnp.concatenate(logs))) / Y.shape[1]
+
+
+def widening(model: DeepGP, X: np.ndarray, Y: np.ndarray) -> float:
+    """The factor of all predictive variances under which held-out rows are most probable.
+
+    A predictive objective fits the widths of its own rows too. The factor is drawn towards 1, by a prior of `PRIOR_SD`
+    in its logarithm: held-out rows may be few.
+    """
+    likelihood = model.likelihood
+    assert isinstance(likelihood, Gaussian)
+    means, variances, weights = latent(model, X, 0, VALIDATION_SAMPLES)
+    means, variances = (np.asarray(a, dtype=float) for a in likelihood.outputs(means, variances))
+    variances = variances + np.asarray(likelihood.noise(), dtype=float)
+    factors = np.exp(np.linspace(-1, 3, 81))
+
+    def log_posterior(factor: float) -> float:
+        wide = factor * variances
+        each = np.log(weights)[:, None, None] - 0.5 * (np.log(2 * np.pi * wide) + (Y - means) ** 2 / wide)
+        return float(np.nansum(logsumexp(each, axis=0)) - 0.5 * (np.log(factor) / PRIOR_SD) ** 2)
+
+    return float(max(factors, key=log_posterior))
 
 
 def latent(model: DeepGP, X: np.ndarray, seed: int, n: int = N_TEST) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
