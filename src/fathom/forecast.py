@@ -103,8 +103,8 @@ def future(model: Any, horizon: int) -> Places:
         raise DataError(f"--horizon cannot know the future of {listing(others)}: give a CSV with their values instead")
     if horizon < 1:
         raise DataError(f"--horizon {horizon}: give the number of steps to predict, 1 or more")
-    seen = model.scaler_.x_back(model.posterior_.X)
-    times = columns.rule.future(float(seen[:, columns.time].max()), horizon)
+    last = model.last_ if hasattr(model, "last_") else model.scaler_.x_back(model.posterior_.X).max(0)
+    times = columns.rule.future(float(last[columns.time]), horizon)
     written = [columns.rule.format(value) for value in times]
     is_date = columns.rule.kind == "date"
     return Places(times[:, None], columns, written if is_date else [_short(float(text)) for text in written])

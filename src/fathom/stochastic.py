@@ -26,6 +26,7 @@ _FITTED = (
     "status",
     "notes",
     "widening",
+    "last",
 )  # attributes that go into a model file
 FEWEST_STEPS, MOST_STEPS = 800, 4000  # the first for a hundred epochs
 MOST_TRIED = 1500  # steps of a schedule whose half and quarter are tried too
@@ -184,6 +185,8 @@ class Stochastic(BaseEstimator):
             raise ValueError(with_row(problem, X, None)) from None
         if np.abs(X).max(initial=0.0) > LARGEST:
             raise ValueError(f"values beyond {LARGEST:.0e} cannot be squared: rescale the data")
+        if reset:
+            self.last_ = X.max(0).tolist()  # where a forecast begins: the rows themselves are not kept
         return X
 
     def _inputs(self, X: Any) -> np.ndarray:

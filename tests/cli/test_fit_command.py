@@ -43,6 +43,13 @@ def test_fit_then_predict(model):
     assert len(predicted.output.splitlines()) == 61
 
 
+def test_a_series_is_continued():
+    invoke("fit", "airline", "--model", "svgp", *SMALL, "--out", "a.fathom")
+    said = invoke("predict", "a.fathom", "--horizon", "2")
+    assert said.exit_code == 0, said.output
+    assert [line.split(",")[0] for line in said.output.splitlines()] == ["date", "1961-01", "1961-02"]
+
+
 def test_what_fit_says():
     said = invoke("fit", "d.csv", "--model", "dspp", "--widths", "2,2", *SMALL)
     assert said.exit_code == 0, said.output
