@@ -48,6 +48,8 @@ class Benchmark:
             raise DataError(f"{self.path} cannot be loaded: it is not a Python file")
         module = importlib.util.module_from_spec(spec)
         sys.modules[name] = module  # dataclasses and workers look their module up by name
+        if str(self.path.parent) not in sys.path:
+            sys.path.append(str(self.path.parent))  # benchmarks share files whose names begin with "_"
         spec.loader.exec_module(module)
         if not callable(getattr(module, "run", None)):
             raise DataError(f"{self.path} has no function run(quick, say): add one")

@@ -29,7 +29,7 @@ _FITTED = (
     "last",
 )  # attributes that go into a model file
 FEWEST_STEPS, MOST_STEPS = 800, 4000  # the first for a hundred epochs
-MOST_TRIED = 1500  # steps of a schedule whose half and quarter are tried too
+ENOUGH = 500  # held-out rows that can decide alone; with fewer, every row is held out once
 HELD = 25  # rows held out at least, as far as three tenths of them go: stopping on fewer is a lottery
 
 
@@ -99,7 +99,7 @@ class Stochastic(BaseEstimator):
         import jax
 
         from fathom.deep.model import build
-        from fathom.deep.train import again_on_all, train
+        from fathom.deep.schedule import carry_out
 
         settings, method = self._settings(len(X)), self._method()
         with self._precision():
@@ -107,35 +107,22 @@ class Stochastic(BaseEstimator):
             model = build(jax.random.key(settings.seed), self._architecture(), method, X, Y, n_classes, features)
             self.beta_ = self._chosen_beta(model, X, Y, settings) if self.beta == "cv" else settings.beta
             settings = replace(settings, beta=self.beta_)
-            tries = {}
-            for n_steps in self._schedules(settings):
-                own = replace(settings, n_steps=n_steps)
-                options = {"time_limit": self.time_limit, "on_check": self._report(on_check)}
-                tries[n_steps] = train(method, model, X, Y, own, keep=self._place(n_steps), **options)
-            chosen = min(tries, key=lambda n: held_out(tries[n]))
-            trained = tries[chosen]
-            if self.refit and settings.validation:
-                again = again_on_all(method, model, X, Y, replace(settings, n_steps=chosen), trained.best_step)
-                again.history, again.widening = trained.history, trained.widening
-                trained = again
-        for n_steps in tries:
-            if (place := self._place(n_steps)) is not None:
-                place.unlink(missing_ok=True)
+            plan, report = self._plan(settings, len(X)), self._report(on_check)
+            trained = carry_out(plan, method, model, X, Y, settings, self.time_limit, report)
+        plan.forget()
         self._keep(trained, settings.seed)
         self.n_seen_ = len(X)
 
-    def _schedules(self, settings: Any) -> list[int]:
-        """Lengths to try. On small data a predictive objective is best after few steps, and a schedule that ends there
-        is better than one that is cut off there: held-out rows choose."""
-        if self.n_steps is not None or not settings.validation or settings.n_steps > MOST_TRIED:
-            return [settings.n_steps]
-        return [settings.n_steps // 4, settings.n_steps // 2, settings.n_steps]
+    def _plan(self, settings: Any, n: int) -> Any:
+        """One run, when anything about it was said; else what `deep.schedule` says of small data."""
+        from fathom.deep.schedule import PARTS, Plan
 
-    def _place(self, n_steps: int) -> Path | None:
-        """Where a run of so many steps keeps its checkpoint."""
-        if self.checkpoint is None:
-            return None
-        return Path(self.checkpoint) if self.n_steps is not None else Path(f"{self.checkpoint}.{n_steps}")
+        keep = None if self.checkpoint is None else Path(self.checkpoint)
+        said = any(x is not None for x in (self.n_steps, self.time_limit, self.validation_fraction))
+        if said or not settings.validation or settings.validation * n >= ENOUGH:
+            return Plan((settings.n_steps,), refit=self.refit and settings.validation > 0, keep=keep)
+        lengths = (settings.n_steps // 4, settings.n_steps // 2, settings.n_steps)
+        return Plan(lengths, min(PARTS, n), refit=True, keep=keep)
 
     def _features(self, X: np.ndarray) -> Any:
         from fathom.deep.features import extractor
@@ -194,7 +181,7 @@ class Stochastic(BaseEstimator):
         return self.scaler_.x(self._checked_inputs(X, reset=False))
 
     def _latent(self, X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        from fathom.deep.train import latent
+        from fathom.deep.heldout import latent
 
         X_std = self._inputs(X)
         with self._precision():
@@ -269,11 +256,6 @@ class Stochastic(BaseEstimator):
             setattr(model, f"{name}_", description["fit"][name])
         model._set_own(description)
         return model
-
-
-def held_out(trained: Any) -> float:
-    """The best NLL on held-out rows; 0 when there were none."""
-    return min((h["validation NLL"] for h in trained.history if h["validation NLL"] is not None), default=0.0)
 
 
 def _kernel_text(kernel: Any) -> Any:

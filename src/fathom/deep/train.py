@@ -10,7 +10,7 @@ import json
 import math
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,21 +19,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec
-from scipy.special import logsumexp
 
 from fathom.deep import checkpoint
-from fathom.deep.methods import N_TEST, Method
+from fathom.deep.heldout import plain, profile, score
+from fathom.deep.methods import Method
 from fathom.deep.model import DeepGP
-from fathom.deep.objective import predictive
 from fathom.deep.steps import Knobs, State, begin, run
-from fathom.likelihoods import Gaussian
 
 CHUNK = 10  # steps in one compiled call
 CHECKS = 30  # looks at the held-out rows in one run
-ROWS = 256  # rows of one compiled prediction
 MOST_RETRIES = 6  # halvings of the rate before training gives up
-VALIDATION_SAMPLES = 16
-PRIOR_SD = 0.5
 LARGEST_RISE = 50.0  # of the loss per row: more is a divergence
 
 
@@ -46,6 +41,7 @@ class Settings:
     rate: float = 0.03
     beta: float = 1.0
     validation: float = 0.0  # part of the rows held out; training ends with the best step seen there
+    part: int = 0  # which part, when all are held out in turn
     seed: int = 0
     stop_at: int | None = None  # end here, on the schedule of n_steps: for a refit on all rows
     n_rows: int | None = None  # rows the objective stands for, when more were seen than are given
@@ -60,6 +56,7 @@ class Trained:
     history: list[dict[str, float | None]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     status: str = "done"
+    profiles: dict[int, list[float]] = field(default_factory=dict)  # by step: what held-out rows say, see `profile`
     widening: float = 1.0  # by how much held-out rows ask for larger predictive variances
 
 
@@ -90,14 +87,15 @@ class _Training:
         self.method, self.settings, self.keep = method, settings, keep
         self.dtype = model.layers[0].Z.dtype
         order = np.random.default_rng([settings.seed, 7]).permutation(len(X))
-        n_held = min(round(settings.validation * len(X)), len(X) - 1)
-        self.held, rows = np.sort(order[:n_held]), np.sort(order[n_held:])
+        first, end = (round((settings.part + i) * settings.validation * len(X)) for i in (0, 1))
+        end = min(end, first + len(X) - 1)
+        self.held, rows = np.sort(order[first:end]), np.sort(np.concatenate([order[:first], order[end:]]))
         self.X, self.Y = (np.asarray(a, self.dtype) for a in (X, Y))
         self.rows, self.batch = rows, min(settings.batch_size, len(rows))
         self.key = jax.random.key(settings.seed)
         self.state = _replicated(begin(model, method))
         self.trained = Trained(model, 0)
-        self.best, self.slow, self.seconds = math.inf, 0, 0.0
+        self.best, self.slow, self.seconds = -math.inf, 0, 0.0
         self.fingerprint = _fingerprint(method, settings, self.X, self.Y)
         if keep is not None and keep.exists():
             self._resume(keep)
@@ -123,8 +121,8 @@ class _Training:
                 break
         if not len(self.held):
             self.trained.model, self.trained.best_step = self.state.model, int(self.state.step)
-        elif isinstance(self.trained.model.likelihood, Gaussian):
-            self.trained.widening = widening(self.trained.model, self.X[self.held], self.Y[self.held])
+        else:
+            self.trained.widening = score(self.trained.profiles[self.trained.best_step])[1]
         return self.trained
 
     # -- steps -------------------------------------------------------------------------------------------------
@@ -174,10 +172,12 @@ class _Training:
     def _check(self, step: int, cost: float, on_check: OnCheck | None) -> None:
         nll = None
         if len(self.held):
-            nll = mean_nll(self.state.model, self.X[self.held], self.Y[self.held], self.key)
-            if nll < self.best or self.trained.best_step == 0:
-                self.best = nll if np.isfinite(nll) else math.inf
-                self.trained.model, self.trained.best_step = self.state.model, step
+            told = profile(self.state.model, self.X[self.held], self.Y[self.held], self.key)
+            self.trained.profiles[step] = told.tolist()
+            nll = -plain(told) / self.Y[self.held].size
+            worth = score(told)[0]
+            if worth > self.best or self.trained.best_step == 0:
+                self.best, self.trained.model, self.trained.best_step = worth, self.state.model, step
         entry = {"step": step, "seconds": self.seconds, "objective": -cost, "validation NLL": nll}
         self.trained.history.append(entry)
         if self.keep is not None:
@@ -187,6 +187,7 @@ class _Training:
 
     def _store(self, path: Path) -> None:
         facts = {"fingerprint": self.fingerprint, "history": self.trained.history, "best": self.best}
+        facts["profiles"] = {str(k): v for k, v in self.trained.profiles.items()}
         facts |= {"best_step": self.trained.best_step, "slow": self.slow, "seconds": self.seconds}
         checkpoint.write(path, facts, {"state": self.state, "best": self.trained.model})
 
@@ -194,6 +195,7 @@ class _Training:
         facts, trees = checkpoint.read(path, self.fingerprint, {"state": self.state, "best": self.trained.model})
         self.state, self.trained.model = _replicated(trees["state"]), trees["best"]
         self.trained.history, self.trained.best_step = facts["history"], facts["best_step"]
+        self.trained.profiles = {int(k): v for k, v in facts["profiles"].items()}
         self.best, self.slow, self.seconds = facts["best"], facts["slow"], facts["seconds"]
 
 
@@ -202,11 +204,6 @@ def _fingerprint(method: Method, settings: Settings, X: np.ndarray, Y: np.ndarra
     for array in (X, Y):
         digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()[:16]
-
-
-def again_on_all(method: Method, model: DeepGP, X: np.ndarray, Y: np.ndarray, s: Settings, steps: int) -> Trained:
-    """The same training on all rows, for the number of steps that a held-out part found best."""
-    return train(method, model, X, Y, replace(s, validation=0.0, stop_at=max(steps, CHUNK)))
 
 
 # -- several devices -------------------------------------------------------------------------------------------------
@@ -229,61 +226,3 @@ def _replicated(state: State) -> State:
         return state
     arrays, rest = eqx.partition(state, eqx.is_array)
     return eqx.combine(jax.device_put(arrays, NamedSharding(_mesh(), PartitionSpec())), rest)
-
-
-# -- predictions -----------------------------------------------------------------------------------------------------
-
-
-@eqx.filter_jit
-def _log_density(model: DeepGP, X: Any, Y: Any, key: Any, n: int) -> Any:
-    f, log_weights, _ = model(X, key, n)
-    return predictive(model.likelihood, Y, f, log_weights)
-
-
-@eqx.filter_jit
-def _latent(model: DeepGP, X: Any, key: Any, n: int) -> Any:
-    f, log_weights, _ = model(X, key, n)
-    return f.mean, f.var, log_weights
-
-
-def _padded(X: np.ndarray) -> Iterator[tuple[np.ndarray, int]]:
-    """Chunks of one size, the last one filled up with its first row, and how many rows count."""
-    for start in range(0, len(X), ROWS):
-        chunk = X[start : start + ROWS]
-        yield np.concatenate([chunk, np.repeat(chunk[:1], ROWS - len(chunk), 0)]), len(chunk)
-
-
-def mean_nll(model: DeepGP, X: np.ndarray, Y: np.ndarray, key: Any) -> float:
-    """Minus the mean log density of rows that the model has not seen, in standard units, for each output."""
-    pairs = zip(_padded(X), _padded(Y), strict=True)
-    logs = [_log_density(model, x, y, key, VALIDATION_SAMPLES)[:n] for (x, n), (y, _) in pairs]
-    return -float(jnp.mean(jnp.concatenate(logs))) / Y.shape[1]
-
-
-def widening(model: DeepGP, X: np.ndarray, Y: np.ndarray) -> float:
-    """The factor of all predictive variances under which held-out rows are most probable.
-
-    A predictive objective fits the widths of its own rows too. The factor is drawn towards 1, by a prior of `PRIOR_SD`
-    in its logarithm: held-out rows may be few.
-    """
-    likelihood = model.likelihood
-    assert isinstance(likelihood, Gaussian)
-    means, variances, weights = latent(model, X, 0, VALIDATION_SAMPLES)
-    means, variances = (np.asarray(a, dtype=float) for a in likelihood.outputs(means, variances))
-    variances = variances + np.asarray(likelihood.noise(), dtype=float)
-    factors = np.exp(np.linspace(-1, 3, 81))
-
-    def log_posterior(factor: float) -> float:
-        wide = factor * variances
-        each = np.log(weights)[:, None, None] - 0.5 * (np.log(2 * np.pi * wide) + (Y - means) ** 2 / wide)
-        return float(np.nansum(logsumexp(each, axis=0)) - 0.5 * (np.log(factor) / PRIOR_SD) ** 2)
-
-    return float(max(factors, key=log_posterior))
-
-
-def latent(model: DeepGP, X: np.ndarray, seed: int, n: int = N_TEST) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Means and variances (S, N, Q) of the latent functions, and weights (S)."""
-    X, key = np.asarray(X, model.layers[0].Z.dtype), jax.random.key(seed)
-    parts = [(*_latent(model, x, key, n), rows) for x, rows in _padded(X)]
-    means, variances = (np.concatenate([np.asarray(p[i])[:, : p[3]] for p in parts], 1) for i in (0, 1))
-    return means, variances, np.exp(np.asarray(parts[0][2], dtype=float))

@@ -43,6 +43,7 @@ from fathom.search.score import (
     period_pool,
     polish,
     proceed,
+    retune,
 )
 from fathom.search.trace import BARE_MENTION, Level, Model, Trace, TraceError, keep_best
 
@@ -204,6 +205,8 @@ class _Run:
             if large and stage and not last:
                 attempts, hopeless = self.sandwich(problem, attempts, depth)
                 out += hopeless
+        if len(problem.y) > LONG and attempts:
+            attempts[:1] = self._stage(retune, problem, attempts[:1], race[-1][0], depth)
         return sorted(self.judged(problem, attempts, depth) + out, key=self.score)
 
     def ranked(self, attempts: list[Attempt], rows: int | None) -> list[Attempt]:

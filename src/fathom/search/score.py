@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
+from scipy.special import ive
 
 from fathom import linalg
 from fathom.collapsed import Bound
@@ -21,6 +22,7 @@ from fathom.kernels.base import Kernel, walk
 from fathom.kernels.combine import Product, Switch
 from fathom.kernels.lags import Lags, lags_of
 from fathom.kernels.leaves import SE, Per
+from fathom.kernels.stationary import one_minus_i0e
 from fathom.kernels.strip import CrossLags, cross_lags
 from fathom.kernels.vector import from_vector, n_free, slots, to_vector
 from fathom.search.guards import degenerate, guarded_space
@@ -34,6 +36,7 @@ N_STARTS, MOST_STARTS = 6, 24  # for each new parameter, and in all: scored by o
 WIDE_STARTS = 9  # in all, when there are several inputs and so many more candidates
 N_PERIODS = 12
 LIFTS = ((0.0, 0.0), (1.0, 1.0), (4.0, 2.0))  # periods that an SE spans beside a new cycle: in its product, elsewhere
+WEAK = 0.1  # share of a cycle's second harmonic below which a half period needs a variance of its own
 HARMONICS = 3  # rounds of tries at half and twice the period, at most
 TOLERANCE = 1e-7  # of the evidence, relatively: a step that gains less is the last
 SCREEN = 200  # rows on which a longer series is screened before any candidate sees all of them
@@ -193,24 +196,52 @@ def polish(problem: Problem, attempt: Attempt, iterations: int) -> Attempt:
     return best
 
 
-def _retuned(problem: Problem, best: Attempt, iterations: int) -> Attempt:
-    """The best of a fit and its climbs from half and twice each new period."""
-    for vector in _harmonics(best):
+def retune(problem: Problem, attempt: Attempt, iterations: int) -> Attempt:
+    """Try all cycles again, those of the parent too: beside a new part, half or twice a period may fit better."""
+    best = _retuned(problem, attempt, min(iterations, 10), every=True)
+    return climbed(problem, best, iterations) if best is not attempt else attempt
+
+
+def _retuned(problem: Problem, best: Attempt, iterations: int, every: bool = False) -> Attempt:
+    """The best of a fit and its climbs from half and twice each new period, or every period."""
+    cycles = [n for n, node in enumerate(walk(best.kernel)) if isinstance(node, Per) and (every or not node.given)]
+    for vector in _harmonics(best, cycles) if len(problem.y) <= LONG else _seconds(best, cycles):
         other = climbed(problem, replace(best, vectors=(vector,), values=(FAILED,)), iterations)
         if other.reason is None and other.value > best.value:
             best = other
     return best
 
 
-def _harmonics(attempt: Attempt) -> list[np.ndarray]:
-    """Only of new cycles: those of the parent have been tried before."""
-    nodes, found = list(walk(attempt.kernel)), []
+def _harmonics(attempt: Attempt, cycles: list[int]) -> list[np.ndarray]:
+    """Half and twice the period of each of these nodes."""
+    found = []
     where = {(slot.node, slot.parameter.name): slot.start for slot in slots(attempt.kernel)}
-    for n in (n for n, node in enumerate(nodes) if isinstance(node, Per) and not node.given):
+    for n in cycles:
         for factor in (math.log(0.5), math.log(2.0)):
             vector = attempt.vectors[0].copy()
             vector[where[n, "period"]] += factor
             vector[where[n, "lengthscale"]] -= factor  # in units of the phase, which runs faster
+            found.append(vector)
+    return found
+
+
+def _seconds(attempt: Attempt, cycles: list[int]) -> list[np.ndarray]:
+    """The same, and half the period where a cycle serves only through its second harmonic: with the variance that this
+    one has, and nearly a sinusoid. A few steps on many rows would not come down to it from the variance of the whole.
+    """
+    nodes, found = list(walk(attempt.kernel)), _harmonics(attempt, cycles)
+    where = {(slot.node, slot.parameter.name): slot.start for slot in slots(attempt.kernel)}
+    for n in cycles:
+        vector = attempt.vectors[0].copy()
+        z = math.exp(-2 * vector[where[n, "lengthscale"]])
+        share = 2 * ive(2, z) / one_minus_i0e(z, np)
+        products = [{id(c) for c in node.children} for node in nodes if isinstance(node, Product)]
+        beside = next((ids for ids in products if id(nodes[n]) in ids), {id(nodes[n])})
+        scale = [where[m, "variance"] for m in range(len(nodes)) if id(nodes[m]) in beside and (m, "variance") in where]
+        if share < WEAK and scale:
+            vector[scale[0]] += math.log(share)
+            vector[where[n, "period"]] += math.log(0.5)
+            vector[where[n, "lengthscale"]] += math.log(4.0)
             found.append(vector)
     return found
 

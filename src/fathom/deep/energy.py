@@ -1,0 +1,127 @@
+"""Expectation propagation with one factor for all data (SEP paper; Bui et al. 2016 for the energy).
+
+Every unit's posterior is p(u) g(u)^N. In whitened values v, where the prior is N(0, I), N copies of the factor g have
+precision R Rᵀ and shift λ, which is what `Layer.root` and `Layer.mean` hold here. Taking α of the N copies away leaves
+the cavity. The approximate-EP energy, whose prior terms all cancel log|K|, is
+
+    F = (N/α − 1) φ(m, V) − (N/α) φ(m_c, V_c) − (1/α) Σ_n log Z_n,     φ(m, V) = ½ mᵀV⁻¹m + ½ log|V|
+
+summed over units, with Z_n = ∫ q_c(u) p(y_n|u)^α from moments that are matched layer by layer.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from fathom import linalg
+from fathom.arrays import Array
+from fathom.deep.layer import Layer, Moments
+from fathom.deep.matching import Matched, at_points, matched
+
+LEAST = 0.1  # a variance is at least this part of its residual: below it cancellation has eaten the rest
+
+
+class Belief(NamedTuple):
+    """A Gaussian over the whitened inducing values of a layer: mean (W, M), covariance (W, M, M), and φ."""
+
+    mean: Array
+    cov: Array
+    phi: Array
+
+
+def belief(layer: Layer, copies: Array | float) -> Belief:
+    """The prior times a part of the N factors: 1 for the posterior, 1 − α/N for a cavity."""
+    R = layer.lower()
+    return natural(copies * (R @ jnp.swapaxes(R, -1, -2)), copies * layer.mean)
+
+
+def natural(precision: Array, shift: Array) -> Belief:
+    """N(0, I) times a factor of that precision (W, M, M) and shift (W, M)."""
+    eye = jnp.eye(precision.shape[-1], dtype=precision.dtype)
+    half = linalg.whitening(eye + precision, 0.0)  # Λ = C Cᵀ, half = C⁻¹
+    turned = jnp.einsum("wij,wj->wi", half, shift)
+    log_det = 2 * jnp.sum(jnp.log(jnp.diagonal(half, axis1=-2, axis2=-1)))
+    phi = 0.5 * (jnp.sum(turned**2) + log_det)
+    return Belief(jnp.einsum("wji,wj->wi", half, turned), jnp.swapaxes(half, -1, -2) @ half, phi)
+
+
+def through(layers: tuple[Layer, ...], beliefs: list[Belief], X: Array, connected: bool = False) -> Matched:
+    """Moments of the last layer's outputs at the rows of X, matched after every layer."""
+    found = at_points(layers[0], beliefs[0].mean, beliefs[0].cov, X)
+    for layer, q in zip(layers[1:], beliefs[1:], strict=True):
+        x = Moments(found.mean, _kept(found))
+        if connected:
+            x = Moments(jnp.concatenate([x.mean, X], -1), jnp.concatenate([x.var, jnp.zeros_like(X)], -1))
+        found = matched(layer, q.mean, q.cov, x)
+    return found._replace(var=_kept(found))
+
+
+def _kept(found: Matched) -> Array:
+    residual = jnp.maximum(found.residual, 0.0)
+    return jnp.maximum(found.var, LEAST * residual)
+
+
+def penalty(layers: tuple[Layer, ...], n_rows: Array, power: float) -> tuple[Array, list[Belief]]:
+    """(F + Σ log Z/α) of all layers, and their cavities."""
+    posterior = [belief(layer, 1.0) for layer in layers]
+    cavity = [belief(layer, 1.0 - power / n_rows) for layer in layers]
+    scale = n_rows / power
+    total = sum((scale - 1) * q.phi - scale * c.phi for q, c in zip(posterior, cavity, strict=True))
+    return total, cavity
+
+
+# -- the explicit iteration ------------------------------------------------------------------------------------------
+
+
+class Factors(NamedTuple):
+    """One factor of every layer: precision T (W, M, M) and shift b (W, M). T of a single datum may be indefinite."""
+
+    precision: list[Array]
+    shift: list[Array]
+
+
+def refined(layers: tuple[Layer, ...], factors: Factors, log_z: object, n_rows: float, damping: float) -> Factors:
+    """One step of stochastic EP (SEP paper, algorithm 1): the factor moves towards the mean of what each row asks for.
+
+    With g and G the slopes of log Z in the cavity's mean and covariance, the row's new posterior has
+    m = m_c + V_c g and V = V_c − V_c (g gᵀ − 2G) V_c, and its factor is the quotient of that and the cavity.
+    `log_z(means, covs)` answers for all rows (B). A step that would leave no cavity is halved.
+    """
+    copies = n_rows - 1.0
+    cavities = [natural(copies * T, copies * b) for T, b in zip(*factors, strict=True)]
+    means, covs = [c.mean for c in cavities], [c.cov for c in cavities]
+    g, G = jax.jacrev(log_z, argnums=(0, 1))(means, covs)  # type: ignore[arg-type]
+    asked = Factors([], [])
+    for mean, cov, by_mean, by_cov in zip(means, covs, g, G, strict=True):
+        T, b = _asked(mean, cov, by_mean, by_cov)
+        asked.precision.append(T)
+        asked.shift.append(b)
+    return _damped(factors, asked, copies, damping)
+
+
+def _asked(mean: Array, cov: Array, g: Array, G: Array) -> tuple[Array, Array]:
+    """The mean over rows of the factor each asks for, (W, M, M) and (W, M)."""
+    G = 0.5 * (G + jnp.swapaxes(G, -1, -2))
+    inner = g[..., :, None] * g[..., None, :] - 2 * G  # (B, W, M, M)
+    # V⁻¹ = V_c⁻¹ + H, by the matrix inversion lemma without inverting an indefinite middle: H = (I − inner V_c)⁻¹ inner
+    eye = jnp.eye(mean.shape[-1], dtype=mean.dtype)
+    T = linalg.solve_square(eye - inner @ cov, inner)
+    T = 0.5 * (T + jnp.swapaxes(T, -1, -2))
+    new_mean = mean + jnp.einsum("wij,bwj->bwi", cov, g)
+    # b_n = V_new⁻¹ m_new − V_c⁻¹ m_c = T m_new + V_c⁻¹ (m_new − m_c) = T m_new + g
+    b = jnp.einsum("bwij,bwj->bwi", T, new_mean) + g
+    return jnp.mean(T, 0), jnp.mean(b, 0)
+
+
+def _damped(old: Factors, asked: Factors, copies: float, damping: float) -> Factors:
+    for _ in range(20):
+        moved = Factors(
+            *([(1 - damping) * a + damping * b for a, b in zip(*pair, strict=True)] for pair in zip(old, asked, strict=True))
+        )
+        if all(linalg.is_positive(jnp.eye(T.shape[-1], dtype=T.dtype) + copies * T) for T in moved.precision):
+            return moved
+        damping /= 2
+    return old
