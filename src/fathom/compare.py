@@ -48,7 +48,7 @@ class Mean:
 
 
 SPARSE = ("fitc", "vfe", "svgp", "odsvgp", "ppgpr")
-DEEP = ("dsvi", "gamma", "dspp")
+DEEP = ("dsvi", "gamma", "dspp", "sampling", "sep")
 
 
 def gp(kernel: str | None = None, seed: int = 0, restarts: int = 5, **_: Any) -> Any:
@@ -62,7 +62,7 @@ def by_gradient(
     name: str,
     kernel: str | None = None,
     seed: int = 0,
-    inducing: int = 100,
+    inducing: int | None = None,
     steps: int | None = None,
     widths: tuple[int, ...] | None = None,
     checkpoint: Any = None,
@@ -79,7 +79,7 @@ def by_gradient(
 
     if widths:
         raise ValueError(f"--widths is for deep models ({', '.join(DEEP)}): {name} has no hidden layers")
-    return SparseGPRegressor(name, **settings)
+    return SparseGPRegressor(name, **settings | {"n_inducing": inducing or 100})
 
 
 def _of(name: str) -> Callable[[str, int], Model]:

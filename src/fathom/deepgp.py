@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -26,7 +27,7 @@ _COMMON = """
     features : None, "dkl", "dkl-small" or a callable module (Equinox) from one row to features, trained along.
     checkpoint : path
         Training is written there as it goes; killed, the same call resumes. Removed at the end.
-    dtype : "float32" or "float64"
+    dtype : "float32" or "float64"; None: what the method needs.
 
     Attributes
     ----------
@@ -35,14 +36,17 @@ _COMMON = """
     """
 
 
+LBFGS_ROWS = 2000  # beyond them "sampling" takes minibatches
+
+
 class DeepParameters(Stochastic):
     """The parameters of the deep estimators, which scikit-learn wants to see by name."""
 
     def __init__(
         self,
-        widths: tuple[int, ...] = (3,),
+        widths: tuple[int, ...] | str = (3,),
         inference: str = "dspp",
-        n_inducing: int = 100,
+        n_inducing: int | None = None,
         input_connected: bool = False,
         *,
         n_steps: int | None = None,
@@ -54,12 +58,18 @@ class DeepParameters(Stochastic):
         kernel: Any = None,
         mean: str = "linear",
         shared: bool = False,
+        n_samples: int | None = None,
+        n_restarts: int = 10,
+        estimator: str = "factorised",
+        prior: str = "whitened",
+        optimizer: str | None = None,
+        power: float = 1.0,
         features: Any = None,
         validation_fraction: float | None = None,
         refit: bool = False,
         checkpoint: str | None = None,
         time_limit: float | None = None,
-        dtype: str = "float32",
+        dtype: str | None = None,
         verbose: int = 0,
         random_state: Any = None,
     ):
@@ -76,6 +86,12 @@ class DeepParameters(Stochastic):
         self.kernel = kernel
         self.mean = mean
         self.shared = shared
+        self.n_samples = n_samples
+        self.n_restarts = n_restarts
+        self.estimator = estimator
+        self.prior = prior
+        self.optimizer = optimizer
+        self.power = power
         self.features = features
         self.validation_fraction = validation_fraction
         self.refit = refit
@@ -85,6 +101,47 @@ class DeepParameters(Stochastic):
         self.verbose = verbose
         self.random_state = random_state
 
+    def _method(self) -> Any:
+        method = super()._method()
+        if self.estimator not in ("factorised", "joint"):
+            raise ValueError(f"estimator must be 'factorised' or 'joint', not {self.estimator!r}")
+        if self.prior not in ("whitened", "density"):
+            raise ValueError(f"prior must be 'whitened' or 'density', not {self.prior!r}")
+        if not 0 < self.power <= 1:
+            raise ValueError(f"power must be above 0 and at most 1, not {self.power}")
+        if self.n_samples is not None and self.n_samples < 1:
+            raise ValueError(f"n_samples must be at least 1, not {self.n_samples}")
+        n_points = method.n_points if self.n_samples is None or method.points != "samples" else self.n_samples
+        objective = "joint" if self.estimator == "joint" and method.q == "point" else method.objective
+        own = {"power": float(self.power), "objective": objective, "density": self.prior == "density"}
+        return replace(method, n_points=n_points, **own)
+
+    def _n_starts(self, n: int) -> int:
+        known = (None, "lbfgs", "adam")
+        if self.optimizer not in known:
+            raise ValueError(f"optimizer must be 'lbfgs' or 'adam', not {self.optimizer!r}")
+        if self.n_restarts < 1:
+            raise ValueError(f"n_restarts must be at least 1, not {self.n_restarts}")
+        usual = self._method().q == "point" and n <= LBFGS_ROWS and self.features is None
+        return self.n_restarts if self.optimizer == "lbfgs" or (usual and self.optimizer is None) else 0
+
+    def _widths(self) -> tuple[int, ...]:
+        if isinstance(self.widths, str):
+            if self.widths != "auto":
+                raise ValueError(f"widths must be a tuple of numbers or 'auto', not {self.widths!r}")
+            return getattr(self, "widths_", ())
+        return self.widths
+
+    def _choose_widths(self, X: np.ndarray, Y: np.ndarray, n_classes: int) -> None:
+        """With widths="auto": those with the best NLL on a fifth of the rows; the fit that follows is on all."""
+        if self.widths != "auto":
+            return
+        from fathom.deep.choose import best_widths
+
+        self.widths_, self.widths_scores_ = best_widths(self, X, Y, n_classes)
+        scores = ", ".join(f"{list(w)}: {nll:.3f}" for w, nll in self.widths_scores_)
+        self.notes_.append(f"widths {list(self.widths_)} chosen by held-out NLL ({scores})")
+
     def _architecture(self) -> Any:
         from fathom.deep.model import Architecture
         from fathom.deep.propagate import RULES
@@ -92,13 +149,13 @@ class DeepParameters(Stochastic):
         for name, allowed in (("quadrature", RULES), ("mean", ("linear", "zero"))):
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name} must be one of {', '.join(allowed)}, not {getattr(self, name)!r}")
-        widths = tuple(int(w) for w in self.widths)
+        widths = tuple(int(w) for w in self._widths())
         if any(w < 1 for w in widths):
             raise ValueError(f"widths must be 1 or more, not {self.widths}")
         points = self.n_quadrature or (8 if self.quadrature == "qr3" else 3)
         return Architecture(
             widths,
-            self.n_inducing,
+            self.n_inducing or self._method().n_inducing,
             tuple(self.kernel) if isinstance(self.kernel, list) else self.kernel,
             self.quadrature,
             points,
@@ -118,6 +175,7 @@ class GradientRegressor(MultiOutputMixin, RegressorMixin, Stochastic):
         X, Y = self._data(X, y)
         self.scaler_ = Scaler.fit(X, Y)
         self.notes_ = self._remarks(Y)
+        self._choose_widths(self.scaler_.x(X), self.scaler_.y(Y), 0)
         self._learn(self.scaler_.x(X), self.scaler_.y(Y), 0, on_check)
         return self
 
@@ -125,8 +183,6 @@ class GradientRegressor(MultiOutputMixin, RegressorMixin, Stochastic):
         """Go on learning from further rows; the first call fits, and its units stay."""
         if not hasattr(self, "model_"):
             return self.fit(X, y)
-        from dataclasses import replace
-
         from fathom.deep.train import train
 
         X = self._checked_inputs(X, reset=False)
@@ -173,6 +229,18 @@ class GradientRegressor(MultiOutputMixin, RegressorMixin, Stochastic):
         variances = self.widening_ * (variances + noise * observed)
         return mixture(means, variances, weights, self.scaler_, self._single)
 
+    def sample_functions(self, X: Any, n: int = 1, seed: int = 0) -> np.ndarray:
+        """Whole functions (n, N) or (n, N, P) drawn from the model, without noise: smooth along the rows of X."""
+        from fathom.deep.paths import draws
+
+        X_std = self._inputs(X)
+        with self._precision():
+            drawn = draws(self.model_, X_std, seed, n)[-1]
+            mixing = self.model_.likelihood.mixing
+            drawn = drawn if mixing is None else drawn @ np.asarray(mixing, dtype=float).T
+        drawn = self.scaler_.y_mean + self.scaler_.y_sd * drawn
+        return drawn[:, :, 0] if self._single else drawn
+
     def _own_state(self) -> dict[str, Any]:
         return {"single": self._single}
 
@@ -190,8 +258,10 @@ class DeepGPRegressor(DeepParameters, GradientRegressor):
     ----------
     widths : tuple of int
         Units of each hidden layer; () is a single layer.
-    inference : "dspp" (deep sigma points), "dsvi" (doubly stochastic variational) or "gamma" (the same, robust)
-    n_inducing : int, for each process.
+        "auto" chooses among a few by held-out rows.
+    inference : "dspp" (deep sigma points), "dsvi" (doubly stochastic variational), "gamma" (the same, robust),
+        "sampling" (DGPS: inducing values as parameters) or "sep" (expectation propagation with one factor for all rows)
+    n_inducing : int, for each process. None: 100; 20 for "sampling", 50 for "sep".
     input_connected : bool
         Every hidden layer passes its inputs on beside its outputs (Duvenaud thesis 5.4).
     quadrature, n_quadrature : the sigma points of "dspp": "qr3" (that many), "qr1", "qr2" or "gauss-hermite" (a grid
@@ -199,9 +269,16 @@ class DeepGPRegressor(DeepParameters, GradientRegressor):
     shared : bool
         One kernel and set of inducing inputs for all units of a layer: faster, less accurate.
     mean : "linear" (starts as principal components) or "zero", of the hidden layers.
+    n_samples : draws of each row in training, of the methods that draw.
+    n_restarts, optimizer : "sampling" climbs by "lbfgs" from several starts, ranked by draws they have not seen; by
+        "adam" on minibatches when there are more than 2,000 rows.
+    estimator : of "sampling": "factorised", or "joint" as printed in the thesis (no minibatches, higher variance).
+    prior : of the inducing values of "sampling": "whitened", or the thesis's "density", under which inducing inputs like
+        to meet.
+    power : α of "sep", above 0 to 1.
 {_COMMON}"""
 
-    methods = ("dspp", "dsvi", "gamma")
+    methods = ("dspp", "dsvi", "gamma", "sampling", "sep")
 
 
 class DeepGPClassifier(ClassifierMixin, DeepParameters):
@@ -211,11 +288,12 @@ class DeepGPClassifier(ClassifierMixin, DeepParameters):
     ----------
     widths : tuple of int
         Units of each hidden layer; () is a single layer, the sparse GP classifier.
-    inference : "dspp" (deep sigma points) or "dsvi" (doubly stochastic variational)
+    inference : "dspp" (deep sigma points), "dsvi" (doubly stochastic variational), "sampling" (DGPS) or "sep"
+    n_samples, n_restarts, optimizer, estimator, prior, power : as for `DeepGPRegressor`.
     n_inducing, input_connected, quadrature, n_quadrature, shared, mean : as for `DeepGPRegressor`.
 {_COMMON}"""
 
-    methods = ("dspp", "dsvi")
+    methods = ("dspp", "dsvi", "sampling", "sep")
 
     def fit(self, X: Any, y: Any, on_check: Any = None) -> Self:
         """Learn from inputs X (N, D) and labels y (N)."""
@@ -232,6 +310,7 @@ class DeepGPClassifier(ClassifierMixin, DeepParameters):
         if len(self.classes_) < 2:
             raise ValueError("all labels are the same: a classifier needs at least two classes, got 1 class")
         self.scaler_, self.notes_ = Scaler.fit(X), []
+        self._choose_widths(self.scaler_.x(X), labels[:, None].astype(float), len(self.classes_))
         self._learn(self.scaler_.x(X), labels[:, None].astype(float), len(self.classes_), on_check)
         return self
 

@@ -6,6 +6,7 @@ start, and is called once for all starts that are still running (what `jax.vmap`
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -62,12 +63,24 @@ def maximise_together(
     objective: BatchedObjective, starts: Sequence[np.ndarray], space: Space, max_iterations: int = 500
 ) -> Result:
     """The same, all starts in step: each evaluation is one call of the batched objective."""
+    return _best(climb_together(objective, starts, space, max_iterations))
+
+
+def climb_together(
+    objective: BatchedObjective,
+    starts: Sequence[np.ndarray],
+    space: Space,
+    max_iterations: int = 500,
+    tolerance: float = 1e-10,
+) -> list[Result]:
+    """What each start came to."""
     meeting = _Meeting(objective, np.stack(starts))
     runs: list[Result | None] = [None] * len(starts)
 
     def run(i: int) -> None:
         try:
-            runs[i] = _climb(lambda vector: meeting.evaluate(i, vector), starts[i], space, max_iterations, i, None)
+            ask = functools.partial(meeting.evaluate, i)
+            runs[i] = _climb(ask, starts[i], space, max_iterations, i, None, tolerance)
         except InterruptedError:
             return  # the reason is raised where it happened, in the serving thread
         finally:
@@ -79,7 +92,7 @@ def maximise_together(
     meeting.serve()
     for thread in threads:
         thread.join()
-    return _best([run for run in runs if run is not None])
+    return [run for run in runs if run is not None]
 
 
 def _climb(

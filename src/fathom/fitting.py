@@ -26,7 +26,7 @@ def fit(
     drop: Drop = None,
     restarts: Annotated[int, typer.Option(help="Of gp: optimisations of the evidence.", min=1)] = 5,
     widths: Annotated[str | None, typer.Option(help="Of deep models: units of the hidden layers, as 3 or 3,3.")] = None,
-    inducing: Annotated[int, typer.Option(help="Of sparse and deep models: inducing points.", min=1)] = 100,
+    inducing: Annotated[int | None, typer.Option(help="Of sparse and deep models: inducing points.", min=1)] = None,
     steps: Annotated[int | None, typer.Option(help="Of training.", min=1, show_default="from the rows")] = None,
     seed: Seed = 0,
     as_json: Json = False,

@@ -1,8 +1,8 @@
 """What an observation says of the latent functions f ~ N(mean, var), independent by entry: JAX.
 
-Each likelihood answers two questions, row by row: `expected`, E[log p(y|f)], for variational bounds, and `marginal`,
-log E[p(y|f)], for predictive objectives and scores. Means and variances have shape (…, N, Q), observations (N, P), and
-answers (…, N). NaN in y is a missing output: it says nothing.
+Each likelihood answers three questions, row by row: `expected`, E[log p(y|f)], for variational bounds; `marginal`,
+log E[p(y|f)], for predictive objectives and scores; `tilted`, log E[p(y|u)^α], for power EP. Means and variances have
+shape (…, N, Q), observations (N, P), and answers (…, N). NaN in y is a missing output: it says nothing.
 """
 
 from __future__ import annotations
@@ -70,6 +70,20 @@ class Gaussian(eqx.Module):
         integral = -0.5 * c * (LOG_2PI + jnp.log(noise)) - 0.5 * jnp.log(gamma)
         return jnp.sum(jnp.where(known, power - (c / gamma) * integral, 0.0), -1)
 
+    def tilted(self, y: Array, mean: Array, var: Array, residual: Array, power: float) -> Array:
+        """log ∫ p(y|u)^α q(u) du, where `residual` of the variance is not that of u and so belongs to p(y|u).
+
+        With R = residual + σ²: N(y|f, R)^α is N(y|f, R/α) times (2πR)^{½(1−α)} α^{−½}.
+        """
+        if power == 1.0:
+            return self.marginal(y, mean, var)
+        (m, v), (_, own) = self.outputs(mean, var), self.outputs(mean, residual)
+        R, known = own + self.noise(), ~jnp.isnan(y)
+        total = v - own + R / power
+        each = 0.5 * (1 - power) * (LOG_2PI + jnp.log(R)) - 0.5 * math.log(power)
+        each = each - 0.5 * (LOG_2PI + jnp.log(total) + (jnp.where(known, y, 0.0) - m) ** 2 / total)
+        return jnp.sum(jnp.where(known, each, 0.0), -1)
+
 
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(20)
 _LOG_WEIGHTS = np.log(_WEIGHTS / _WEIGHTS.sum())
@@ -87,6 +101,14 @@ class Bernoulli(eqx.Module):
     def marginal(self, y: Array, mean: Array, var: Array) -> Array:
         """log Φ(±m/√(1 + v))."""
         return jax.scipy.stats.norm.logcdf(_sign(y) * mean[..., 0] / jnp.sqrt(1 + var[..., 0]))
+
+    def tilted(self, y: Array, mean: Array, var: Array, residual: Array, power: float) -> Array:
+        """log E[Φ(±f)^α]; by Gauss-Hermite quadrature unless α = 1."""
+        if power == 1.0:
+            return self.marginal(y, mean, var)
+        f = mean[..., 0, None] + jnp.sqrt(var[..., 0, None] + 1e-12) * jnp.asarray(_NODES, mean.dtype)
+        logs = power * jax.scipy.stats.norm.logcdf(_sign(y)[:, None] * f)
+        return jax.nn.logsumexp(logs + jnp.asarray(_LOG_WEIGHTS, mean.dtype), -1)
 
     def probabilities(self, mean: Array, var: Array) -> Array:
         """(…, N, 2)."""
@@ -127,6 +149,10 @@ class Softmax(eqx.Module):
     def marginal(self, y: Array, mean: Array, var: Array) -> Array:
         """The logarithm of the mean softmax over the draws."""
         return jax.nn.logsumexp(self._chosen(y, mean, var), 0) - math.log(len(self.draws))
+
+    def tilted(self, y: Array, mean: Array, var: Array, residual: Array, power: float) -> Array:
+        """log E[softmax^α] over the draws."""
+        return jax.nn.logsumexp(power * self._chosen(y, mean, var), 0) - math.log(len(self.draws))
 
     def probabilities(self, mean: Array, var: Array) -> Array:
         """(…, N, C)."""

@@ -191,6 +191,20 @@ def log_normal(residual: Array, cov: Array) -> Array:
     return -0.5 * (jnp.sum(z**2, -1) + log_det + residual.shape[-1] * math.log(2 * math.pi))
 
 
+def solve_square(A: Array, B: Array) -> Array:
+    """A⁻¹B of stacks of square matrices that need not be symmetric, in JAX."""
+    import jax.numpy as jnp
+
+    return jnp.linalg.solve(A, B)
+
+
+def is_positive(A: Array) -> bool:
+    """Whether every matrix of a stack is positive definite."""
+    import jax.numpy as jnp
+
+    return bool(jnp.all(jnp.isfinite(jnp.linalg.cholesky(A))))
+
+
 def root(K: Array) -> Array:
     """R with R Rᵀ = K for a covariance that may be singular (draws from smooth or conditioned processes)."""
     xp = namespace(K)

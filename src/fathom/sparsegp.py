@@ -60,7 +60,7 @@ class SparseGPRegressor(GradientRegressor):
         refit: bool = False,
         checkpoint: str | None = None,
         time_limit: float | None = None,
-        dtype: str = "float32",
+        dtype: str | None = None,
         verbose: int = 0,
         random_state: Any = None,
     ):

@@ -29,6 +29,7 @@ _FITTED = (
     "last",
 )  # attributes that go into a model file
 FEWEST_STEPS, MOST_STEPS = 800, 4000  # the first for a hundred epochs
+MOST_ITERATIONS = 500  # of L-BFGS
 ENOUGH = 500  # held-out rows that can decide alone; with fewer, every row is held out once
 HELD = 25  # rows held out at least, as far as three tenths of them go: stopping on fewer is a lottery
 
@@ -52,9 +53,9 @@ class Stochastic(BaseEstimator):
         return METHODS[self.inference]
 
     def _dtype(self) -> str:
-        if self.dtype not in ("float32", "float64"):
+        if self.dtype not in (None, "float32", "float64"):
             raise ValueError(f"dtype must be 'float32' or 'float64', not {self.dtype!r}")
-        return str(self.dtype)
+        return str(self.dtype or self._method().dtype)
 
     @contextlib.contextmanager
     def _precision(self) -> Iterator[None]:
@@ -68,7 +69,7 @@ class Stochastic(BaseEstimator):
         from fathom.deep.train import Settings
 
         for name, least in (("batch_size", 1), ("n_inducing", 1)):
-            if getattr(self, name) < least:
+            if (getattr(self, name) or least) < least:
                 raise ValueError(f"{name} must be at least {least}, not {getattr(self, name)}")
         if self.n_steps is not None and self.n_steps < 1:
             raise ValueError(f"n_steps must be at least 1 (or None), not {self.n_steps}")
@@ -102,6 +103,9 @@ class Stochastic(BaseEstimator):
         from fathom.deep.schedule import carry_out
 
         settings, method = self._settings(len(X)), self._method()
+        if n_starts := self._n_starts(len(X)):
+            self._climb(X, Y, n_classes, n_starts, settings.seed)
+            return
         with self._precision():
             features = self._features(X)
             model = build(jax.random.key(settings.seed), self._architecture(), method, X, Y, n_classes, features)
@@ -112,6 +116,19 @@ class Stochastic(BaseEstimator):
         plan.forget()
         self._keep(trained, settings.seed)
         self.n_seen_ = len(X)
+
+    def _n_starts(self, n: int) -> int:
+        """Starts of a climb with all rows at once; 0: minibatches."""
+        return 0
+
+    def _climb(self, X: np.ndarray, Y: np.ndarray, n_classes: int, n_starts: int, seed: int) -> None:
+        from fathom.deep.restarts import learn
+
+        iterations = self.n_steps or MOST_ITERATIONS
+        with self._precision():
+            trained = learn(self._method(), self._architecture(), X, Y, n_starts, iterations, seed, n_classes)
+        self.beta_, self.n_seen_ = 1.0, len(X)
+        self._keep(trained, seed)
 
     def _plan(self, settings: Any, n: int) -> Any:
         """One run, when anything about it was said; else what `deep.schedule` says of small data."""

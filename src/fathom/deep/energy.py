@@ -118,9 +118,7 @@ def _asked(mean: Array, cov: Array, g: Array, G: Array) -> tuple[Array, Array]:
 
 def _damped(old: Factors, asked: Factors, copies: float, damping: float) -> Factors:
     for _ in range(20):
-        moved = Factors(
-            *([(1 - damping) * a + damping * b for a, b in zip(*pair, strict=True)] for pair in zip(old, asked, strict=True))
-        )
+        moved = Factors(*jax.tree.map(lambda a, b, step=damping: a + step * (b - a), tuple(old), tuple(asked)))
         if all(linalg.is_positive(jnp.eye(T.shape[-1], dtype=T.dtype) + copies * T) for T in moved.precision):
             return moved
         damping /= 2

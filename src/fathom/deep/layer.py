@@ -10,6 +10,7 @@ Shape letters: N rows, D inputs, W units, M inducing points, U kernels and sets 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -69,10 +70,13 @@ class Layer(eqx.Module):
     theta: Array  # (U, P): free parameters of the kernel, positive ones as logarithms
     Z: Array  # (U, M, D)
     mean: Array  # (W, M)
-    root: Array  # (W, M): logarithms of standard deviations; or (W, M, M): lower triangle, its diagonal as logarithms
+    # (W, M): logarithms of standard deviations; (W, M, M): lower triangle, its diagonal as logarithms; None: R = 0,
+    # the inducing values are parameters (DGPS thesis)
+    root: Array | None
     slope: Array | None  # (D, W), of the mean function
     offset: Array  # (W)
     far: Far | None
+    noise: Array | None  # (W): logarithms of variances added to the outputs of a hidden layer
     form: Form = eqx.field(static=True)
     jitter: float = eqx.field(static=True)
 
@@ -99,10 +103,16 @@ class Layer(eqx.Module):
             mean = mean + X @ self.slope
         if self.far is not None:
             mean = mean + _by_unit(seen.far, self._far_weight())
-        return Moments(mean, jnp.maximum(seen.prior.T + self._known(seen.A), 0.0))
+        return Moments(mean, jnp.maximum(seen.prior.T + self._known(seen.A), 0.0) + self.own_noise())
+
+    def own_noise(self) -> Array:
+        """Variances (W) of the outputs' own noise."""
+        return jnp.zeros_like(self.offset) if self.noise is None else jnp.exp(self.noise)
 
     def _known(self, A: Array) -> Array:
         """‖Rᵀa‖² − ‖a‖², (N, W)."""
+        if self.root is None:
+            return -jnp.sum(A**2, -1).T
         if self.root.ndim == 2:
             return _by_unit(A**2, jnp.expm1(2 * self.root))
         if A.shape[0] == 1:
@@ -113,17 +123,34 @@ class Layer(eqx.Module):
 
     def lower(self) -> Array:
         """R as matrices (W, M, M)."""
+        if self.root is None:
+            return jnp.zeros((*self.mean.shape, self.mean.shape[-1]), self.mean.dtype)
         if self.root.ndim == 2:
             return jax.vmap(jnp.diag)(jnp.exp(self.root))
         diagonal = jnp.exp(jnp.diagonal(self.root, axis1=-2, axis2=-1))
         return jnp.tril(self.root, -1) + jax.vmap(jnp.diag)(diagonal)
 
-    def kl(self) -> Array:
-        """KL(q(v) ‖ N(0, I)) of all units, and ½ aᵀR(γ, γ)a of the far points."""
+    def kl(self, density: bool = False) -> Array:
+        """KL(q(v) ‖ N(0, I)) of all units, and ½ aᵀR(γ, γ)a of the far points.
+
+        Of point values −log N(v|0, I) or, as a `density` of u = Lv, −log N(u|0, K): the second is unbounded where
+        inducing inputs meet, and an optimiser lets them.
+        """
+        if self.root is None:
+            return self._improbability(density)
         logs = self.root if self.root.ndim == 2 else jnp.diagonal(self.root, axis1=-2, axis2=-1)
         squares = jnp.exp(2 * logs) if self.root.ndim == 2 else self.lower() ** 2
         total = 0.5 * (jnp.sum(squares) + jnp.sum(self.mean**2) - self.mean.size) - jnp.sum(logs)
         return total if self.far is None else total + 0.5 * self._far_square()
+
+    def _improbability(self, density: bool) -> Array:
+        """½‖v‖² + ½M log 2π of all units; of u also log|L|."""
+        plain = 0.5 * (jnp.sum(self.mean**2) + self.mean.size * math.log(2 * math.pi))
+        if not density:
+            return plain
+        half = linalg.whitening(self._cross(self.Z, self.Z), self.jitter)
+        log_det = -jnp.sum(jnp.log(jnp.diagonal(half, axis1=-2, axis2=-1)), -1)  # (U)
+        return plain + jnp.sum(jnp.broadcast_to(log_det, (self.width,)))
 
     # -- kernels of all units ----------------------------------------------------------------------------------
 

@@ -73,6 +73,7 @@ def matched(layer: Layer, mean: Array, cov: Array, x: Moments) -> Matched:
 
 def _with_mean_function(layer: Layer, mean: Array, x: Moments, found: Matched) -> Matched:
     """Add the line Bᵀx + c; by Stein's lemma its covariance with a function g of x is BᵀS E[∇g]."""
+    found = found._replace(var=found.var + layer.own_noise())
     out = found.mean + layer.offset
     if layer.slope is None:
         return found._replace(mean=out)
@@ -105,7 +106,7 @@ def at_points(layer: Layer, mean: Array, cov: Array, X: Array) -> Matched:
     residual = jnp.broadcast_to((seen.prior - jnp.sum(seen.A**2, -1)).T, shape)
     out = jnp.einsum("wnm,wm->nw", A, mean) + layer.offset
     out = out if layer.slope is None else out + X @ layer.slope
-    return Matched(out, residual + jnp.einsum("wnm,wmk,wnk->nw", A, cov, A), residual)
+    return Matched(out, residual + jnp.einsum("wnm,wmk,wnk->nw", A, cov, A) + layer.own_noise(), residual)
 
 
 def _by_quadrature(layer: Layer, mean: Array, cov: Array, x: Moments) -> Matched:

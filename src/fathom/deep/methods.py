@@ -11,9 +11,9 @@ class Method:
     """How a sparse or deep model is learnt. Hashable: compiled code belongs to it."""
 
     name: str
-    objective: Literal["elbo", "predictive", "robust"]
-    points: Literal["samples", "sigma"]  # how hidden values pass
-    q: Literal["full", "diagonal"]
+    objective: Literal["elbo", "predictive", "robust", "joint", "energy"]
+    points: Literal["samples", "sigma", "moments"]  # how hidden values pass
+    q: Literal["full", "diagonal", "point", "factor"]
     kernel: str
     noise: float  # initial variance, in units of the target's
     natural: float = 0.0  # natural-gradient step of the last layer's q; 0: Adam
@@ -23,6 +23,11 @@ class Method:
     epochs: int = 100  # passes over the rows, as far as the limits of steps allow
     far: bool = False  # points that move the mean only
     deep: bool = False
+    hidden_noise: float | None = None  # initial variance of hidden outputs' own noise; None: they have none
+    power: float = 1.0  # of power EP
+    density: bool = False  # the prior of point values is that of u, not of v
+    dtype: str = "float32"
+    n_inducing: int = 100
 
 
 METHODS = {
@@ -33,6 +38,32 @@ METHODS = {
         Method("ppgpr", "predictive", "samples", "full", "Matern52", 0.1, validation=0.1),
         Method("dsvi", "elbo", "samples", "full", "SE", 0.03, natural=0.1, hidden_sd=1e-2, deep=True),
         Method("gamma", "robust", "samples", "full", "SE", 0.1, hidden_sd=1e-2, deep=True),
+        Method(
+            "sampling",
+            "predictive",
+            "samples",
+            "point",
+            "SE",
+            0.03,
+            n_points=10,
+            hidden_noise=1e-4,
+            deep=True,
+            dtype="float64",
+            n_inducing=20,
+        ),
+        Method(
+            "sep",
+            "energy",
+            "moments",
+            "factor",
+            "SE",
+            0.03,
+            hidden_sd=0.1,
+            hidden_noise=1e-4,
+            deep=True,
+            dtype="float64",
+            n_inducing=50,
+        ),
         Method("dspp", "predictive", "sigma", "diagonal", "SE", 0.1, n_points=8, validation=0.1, epochs=60, deep=True),
     )
 }

@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from fathom.arrays import Array
+from fathom.deep.energy import belief, through
 from fathom.deep.layer import Far, Form, Layer, Moments, Seen
 from fathom.deep.methods import Method
 from fathom.deep.propagate import Rule, Sites, make_sites, propagate, samples
@@ -38,6 +39,7 @@ class DeepGP(eqx.Module):
     likelihood: Likelihood
     features: Any  # a module applied to each row before the first layer, or None
     connected: bool = eqx.field(static=True)
+    by_moments: bool = eqx.field(static=True, default=False)  # layers hold factors of EP, see `energy`
 
     @property
     def widths(self) -> tuple[int, ...]:
@@ -56,16 +58,19 @@ class DeepGP(eqx.Module):
             return self.sites.points()
         return samples(key, n_samples, n_rows, self.widths, dtype)
 
-    def __call__(self, X: Array, key: Any, n_samples: int = 1) -> tuple[Moments, Array, Seen]:
+    def __call__(self, X: Array, key: Any, n_samples: int = 1) -> tuple[Moments, Array, Seen | None]:
         """Moments (S, N, Q) of the latent functions, log weights (S), and what the last layer saw."""
         X = self.represent(X)
+        if self.by_moments:
+            f = through(self.layers, [belief(layer, 1.0) for layer in self.layers], X, self.connected)
+            return Moments(f.mean[None], f.var[None]), jnp.zeros(1, X.dtype), None
         sites, log_weights = self.points(key, n_samples, len(X), X.dtype)
         moments, seen, _ = propagate(self.layers, X, sites, self.connected)
         return moments, log_weights, seen
 
-    def kl(self) -> Array:
+    def kl(self, density: bool = False) -> Array:
         """Of all layers."""
-        return sum((layer.kl() for layer in self.layers), jnp.zeros(()))
+        return sum((layer.kl(density) for layer in self.layers), jnp.zeros(()))
 
 
 @dataclass(frozen=True)
@@ -109,7 +114,8 @@ def build(
     sites = None
     if method.points == "sigma" and arch.widths:
         sites = make_sites(key, arch.widths, arch.n_points, arch.rule, arch.dtype)
-    return DeepGP(tuple(layers), sites, _likelihood(arch, method, Y, n_classes), features, arch.connected)
+    likelihood, moments = _likelihood(arch, method, Y, n_classes), method.points == "moments"
+    return DeepGP(tuple(layers), sites, likelihood, features, arch.connected, moments)
 
 
 def _n_latent(Y: np.ndarray, n_classes: int) -> int:
@@ -139,14 +145,21 @@ def _layer(
     units = 1 if arch.shared or width == 1 else width
     theta = np.tile(standard_start(kernel, d), (units, 1))
     sd = method.hidden_sd if hidden else 1.0
-    root = np.full((width, m), math.log(sd))
-    if method.q == "full":
-        root = np.stack([np.diag(row) for row in root])
+    root: np.ndarray | None = np.full((width, m), math.log(sd))
+    if method.q in ("full", "factor"):
+        root = np.stack([np.diag(row) for row in root])  # type: ignore[union-attr]
+    noise = (
+        None
+        if method.hidden_noise is None or not hidden
+        else _cast(np.full(width, math.log(method.hidden_noise)), arch)
+    )
     # the units of a layer would stay alike if they began so
     spread = 1e-2 * rng.standard_normal((units, m, d)) if units > 1 else np.zeros((1, m, d))
     theta, Z, mean, root = (_cast(a, arch) for a in (theta, Z + spread, np.zeros((width, m)), root))
     slope = None if slope is None else _cast(slope, arch)
-    return Layer(theta, Z, mean, root, slope, _cast(np.zeros(width), arch), None, Form(kernel), JITTER[arch.dtype])
+    root = None if method.q == "point" else root
+    offset = _cast(np.zeros(width), arch)
+    return Layer(theta, Z, mean, root, slope, offset, None, noise, Form(kernel), JITTER[arch.dtype])
 
 
 def _with_far(layer: Layer, arch: Architecture, H: np.ndarray, rng: np.random.Generator) -> Layer:

@@ -21,6 +21,7 @@ import optax  # type: ignore[import-untyped]
 
 from fathom import linalg
 from fathom.arrays import Array
+from fathom.deep.energy import penalty, through
 from fathom.deep.layer import Moments
 from fathom.deep.methods import Method
 from fathom.deep.model import DeepGP
@@ -76,13 +77,24 @@ def loss(
     beta: Array,
     n_rows: Array,
     probe: Moments | None = None,
+    n_points: int | None = None,
 ) -> tuple[Array, Any]:
     """Minus the objective per row; `probe` (zeros) is added to the last moments to read their slopes."""
-    f, log_weights, seen = model(X, key, method.n_points)
+    if method.objective == "energy":
+        return _energy(model, method, X, Y, n_rows), (None, None)
+    f, log_weights, seen = model(X, key, n_points or method.n_points)
     if probe is not None:
         f = Moments(f.mean + probe.mean, f.var + probe.var)
     data = jnp.mean(OBJECTIVES[method.objective](model.likelihood, Y, f, log_weights))
-    return -data + beta * model.kl() / n_rows, (f.mean, seen.A)
+    return -data + beta * model.kl(method.density) / n_rows, (f.mean, None if seen is None else seen.A)
+
+
+def _energy(model: DeepGP, method: Method, X: Array, Y: Array, n_rows: Array) -> Array:
+    """F/N of approximate EP, see `energy`."""
+    prior, cavities = penalty(model.layers, n_rows, method.power)
+    f = through(model.layers, cavities, model.represent(X), model.connected)
+    log_z = model.likelihood.tilted(Y, f.mean, f.var, f.residual, method.power)
+    return prior / n_rows - jnp.mean(log_z) / method.power
 
 
 def rate_at(step: Array, knobs: Knobs) -> Array:

@@ -1,0 +1,64 @@
+"""Whole functions drawn from a deep model: every layer with its full covariance (DGPS thesis, 4.2.3).
+
+A row of a hidden layer depends on the same row of the layer below only, so the density at each point is that of the
+predictive mixture; what the full covariance adds is that a draw is a smooth function.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from fathom import linalg
+from fathom.arrays import Array
+from fathom.deep.energy import belief
+from fathom.deep.layer import Layer
+from fathom.deep.model import DeepGP
+
+
+def draws(model: DeepGP, X: np.ndarray, seed: int, n: int) -> list[np.ndarray]:
+    """`paths` of standardised rows, from a seed."""
+    rows = jnp.asarray(X, model.layers[0].Z.dtype)
+    return [np.asarray(a, dtype=float) for a in paths(model, rows, jax.random.key(seed), n)]
+
+
+@eqx.filter_jit
+def paths(model: DeepGP, X: Array, key: Any, n: int) -> list[Array]:
+    """Draws (n, N, W) of every layer's outputs at the rows of X, the last one's latent functions."""
+
+    def one(key: Any) -> list[Array]:
+        found, H = [], model.represent(X)
+        first = H
+        for depth, layer in enumerate(model.layers):
+            drawn = _drawn(layer, model.by_moments, H, jax.random.fold_in(key, depth))
+            found.append(drawn)
+            H = jnp.concatenate([drawn, first], -1) if model.connected else drawn
+        return found
+
+    return jax.lax.map(one, jax.random.split(key, n))
+
+
+def _drawn(layer: Layer, factors: bool, X: Array, key: Any) -> Array:
+    """One draw (N, W) of a layer's outputs at known inputs."""
+    mean, cov = joint(layer, factors, X)
+    z = jax.random.normal(key, (layer.width, len(X)), X.dtype)
+    return mean + jax.vmap(lambda c, e: linalg.root(c) @ e)(cov, z).T
+
+
+def joint(layer: Layer, factors: bool, X: Array) -> tuple[Array, Array]:
+    """Mean (N, W) and covariance (W, N, N) of a layer's outputs at known inputs."""
+    if factors:
+        q = belief(layer, 1.0)
+        layer, R = eqx.tree_at(lambda old: old.mean, layer, q.mean), jax.vmap(linalg.root)(q.cov)
+    else:
+        R = layer.lower()
+    seen = layer.see(X)
+    mean = layer.moments(X, seen).mean
+    A = jnp.broadcast_to(seen.A, (layer.width, *seen.A.shape[1:]))
+    prior = jnp.broadcast_to(layer._cross(X, X), (layer.width, len(X), len(X)))
+    spread = A @ R
+    return mean, prior - A @ jnp.swapaxes(A, -1, -2) + spread @ jnp.swapaxes(spread, -1, -2)

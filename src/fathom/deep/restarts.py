@@ -1,0 +1,146 @@
+"""Learning by L-BFGS from several starts in step (DGPS thesis, 4.3 and 4.4).
+
+The draws z of a start are fixed, so that its objective is an ordinary function. It may then be high only for these
+draws: starts are ranked by more draws that none of them has seen.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+
+from fathom import linalg
+from fathom.arrays import Array
+from fathom.deep.methods import Method
+from fathom.deep.model import Architecture, DeepGP, build
+from fathom.deep.steps import loss
+from fathom.deep.train import Trained
+from fathom.fit import Result, Space, climb_together
+
+FRESH = 100  # draws that rank the starts
+REACH = 3.0  # how far a parameter may go from where it began: logarithms (a factor 20), places in standard units
+FREE = 10.0  # and whitened values: a few standard deviations of the prior
+SHAKE = 0.5  # of the hidden values of all starts but the first
+TOLERANCE = 1e-7
+
+
+def learn(
+    method: Method,
+    arch: Architecture,
+    X: np.ndarray,
+    Y: np.ndarray,
+    n_starts: int,
+    max_iterations: int,
+    seed: int,
+    n_classes: int = 0,
+) -> Trained:
+    """The best of several starts on standardised rows."""
+    begun = time.monotonic()
+    models = [start(method, arch, X, Y, seed, i, n_classes) for i in range(n_starts)]
+    vectors, unravel, static = _flat(models)
+    keys = jnp.stack([jax.random.key(seed * 1000 + i) for i in range(n_starts)])
+    fixed = (jnp.asarray(X, arch.dtype), jnp.asarray(Y, arch.dtype), method, unravel, static)
+    reach = _reach(models[0])
+    space = Space(np.ones(vectors.shape[1]), np.array([vectors.min(0) - reach, vectors.max(0) + reach]).T)
+
+    def climb(V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        values, slopes = _slopes(jnp.asarray(V, arch.dtype), keys, *fixed)
+        return np.asarray(values, dtype=float), np.asarray(slopes, dtype=float)
+
+    runs = climb_together(climb, list(vectors), space, max_iterations, TOLERANCE)
+    ends = jnp.asarray(np.stack([run.vector for run in runs]), arch.dtype)
+    fresh = np.nan_to_num(np.asarray(_values(ends, jax.random.key(seed + 7), *fixed)), nan=-np.inf)
+    best = int(np.argmax(fresh))
+    trained = Trained(eqx.combine(unravel(ends[best]), static), int(runs[best].stats["iterations"]))
+    trained.history = _history(runs, fresh / len(X), time.monotonic() - begun)
+    if not np.isfinite(fresh[best]):
+        trained.status = "diverged"
+        trained.notes.append("no start could be evaluated: the model is where the first one began")
+    return trained
+
+
+def _history(runs: list[Result], fresh: np.ndarray, seconds: float) -> list[dict[str, Any]]:
+    """What every start came to, by draws it has not seen; the best last."""
+    order = np.argsort(fresh)
+    facts = [{"step": int(runs[i].stats["iterations"]), "objective": float(fresh[i])} for i in order]
+    return [fact | {"seconds": seconds, "validation NLL": None} for fact in facts]
+
+
+def _value(
+    vector: Array, key: Any, X: Array, Y: Array, method: Method, unravel: Any, static: Any, n: int | None = None
+) -> Array:
+    model = eqx.combine(unravel(vector), static)
+    rows = jnp.asarray(len(X), X.dtype)
+    return -rows * loss(model, method, X, Y, key, jnp.ones((), X.dtype), rows, None, n)[0]
+
+
+@eqx.filter_jit
+def _slopes(vectors: Array, keys: Any, *fixed: Any) -> tuple[Array, Array]:
+    """Objectives (starts) and their gradients, each start with draws of its own."""
+    return jax.vmap(jax.value_and_grad(lambda v, k: _value(v, k, *fixed)))(vectors, keys)
+
+
+@eqx.filter_jit
+def _values(vectors: Array, key: Any, *fixed: Any) -> Array:
+    """Objectives with many draws, the same for all."""
+    return jax.lax.map(lambda v: _value(v, key, *fixed, n=FRESH), vectors)
+
+
+def _reach(model: DeepGP) -> np.ndarray:
+    """How far each parameter may go."""
+    tree = jax.tree.map(lambda a: jnp.full(a.shape, REACH), eqx.filter(model, eqx.is_inexact_array))
+    values = [jnp.full(layer.mean.shape, FREE) for layer in model.layers]
+    tree = eqx.tree_at(lambda old: [layer.mean for layer in old.layers], tree, values)
+    return np.asarray(ravel_pytree(tree)[0])
+
+
+def _flat(models: list[DeepGP]) -> tuple[np.ndarray, Any, Any]:
+    """Parameter vectors (starts, P), how to read one, and everything that is no parameter."""
+    parts = [eqx.partition(model, eqx.is_inexact_array) for model in models]
+    flat = [ravel_pytree(dynamic) for dynamic, _ in parts]
+    return np.stack([np.asarray(vector) for vector, _ in flat]), flat[0][1], parts[0][1]
+
+
+def start(
+    method: Method, arch: Architecture, X: np.ndarray, Y: np.ndarray, seed: int, i: int, n_classes: int = 0
+) -> DeepGP:
+    """A smart start, the first as it is and the others shaken: hidden layers pass their inputs on, and the values of
+    the last one are the targets nearest to its inducing inputs."""
+    model = build(jax.random.key(seed * 1000 + i), arch, method, X, Y, n_classes)
+    rng, layers, H = np.random.default_rng([seed, i]), [], np.asarray(X, dtype=float)
+    for depth, layer in enumerate(model.layers):
+        last = depth == len(model.layers) - 1
+        Z = np.asarray(layer.Z, dtype=float)
+        if last:
+            values = np.zeros((layer.width, Z.shape[1])) if n_classes else _nearest(H, Y, Z, layer.width)
+        else:
+            passed = Z[:, :, np.arange(layer.width) % Z.shape[2]]
+            values = np.stack([passed[u % len(Z), :, u] for u in range(layer.width)]) * (layer.slope is None)
+            values = values + SHAKE * (i > 0) * rng.standard_normal(values.shape)
+        layers.append(_valued(layer, values, rng, i))
+        slope = np.eye(H.shape[1], layer.width) if layer.slope is None else np.asarray(layer.slope)
+        H = np.hstack([H @ slope, X]) if arch.connected and not last else H @ slope
+    return eqx.tree_at(lambda old: old.layers, model, tuple(layers))
+
+
+def _nearest(H: np.ndarray, Y: np.ndarray, Z: np.ndarray, width: int) -> np.ndarray:
+    """Targets (W, M) of the rows nearest to the inducing inputs."""
+    Y = np.where(np.isnan(Y), 0.0, Y)
+    nearest = [np.argmin(((H[:, None] - z) ** 2).sum(-1), 0) for z in Z]
+    return np.stack([Y[nearest[w % len(Z)], w] for w in range(width)])
+
+
+def _valued(layer: Any, values: np.ndarray, rng: np.random.Generator, i: int) -> Any:
+    """The layer with these inducing values u = Lv, and lengthscales shaken for all starts but the first."""
+    theta = layer.theta + 0.3 * (i > 0) * jnp.asarray(rng.standard_normal(layer.theta.shape), layer.theta.dtype)
+    layer = eqx.tree_at(lambda old: old.theta, layer, theta)
+    half = linalg.whitening(layer._cross(layer.Z, layer.Z), 1e-3)
+    half = jnp.broadcast_to(half, (layer.width, *half.shape[1:]))
+    mean = jnp.einsum("wij,wj->wi", half, jnp.asarray(values, layer.mean.dtype))
+    return eqx.tree_at(lambda old: old.mean, layer, mean)

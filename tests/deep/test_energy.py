@@ -1,0 +1,177 @@
+"""Expectation propagation with one factor for all rows: limits where it is exact."""
+
+import dataclasses
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from fathom.collapsed import condition_sparsely, log_bound
+from fathom.deep import steps
+from fathom.deep.energy import Factors, _damped, at_points, belief, natural, penalty, refined, through
+from fathom.deep.methods import METHODS
+from fathom.deep.model import Architecture, build
+from fathom.exact import GP
+from fathom.kernels.stationary import WN
+from fathom.likelihoods import Bernoulli
+
+SEP = METHODS["sep"]
+RNG = np.random.default_rng(0)
+X = RNG.uniform(-2, 2, (30, 1))
+Y = np.sin(2 * X) + 0.3 * RNG.standard_normal((30, 1))
+
+
+@pytest.fixture(autouse=True)
+def double():
+    with jax.enable_x64(True):
+        yield
+
+
+def model_of(widths=(), method=SEP, data=(X, Y), m=6, **settings):
+    arch = Architecture(widths, m, dtype="float64", **settings)
+    model = build(jax.random.key(0), arch, method, *data)
+    layers = tuple(dataclasses.replace(layer, jitter=1e-10) for layer in model.layers)
+    return eqx.tree_at(lambda old: (old.layers, old.likelihood.log_noise), model, (layers, jnp.log(jnp.array([0.09]))))
+
+
+def shaken(model, seed=1):
+    """Factors that say something."""
+    rng = np.random.default_rng(seed)
+    arrays, rest = eqx.partition(model, eqx.is_inexact_array)
+    moved = jax.tree.map(lambda a: a + 0.1 * jnp.asarray(rng.standard_normal(a.shape)), arrays)
+    return eqx.tree_at(lambda old: old.likelihood, eqx.combine(moved, rest), model.likelihood)
+
+
+def log_z_of(model, rows=slice(None), connected=False):
+    """log Z of every row as a function of the cavities' moments."""
+
+    def log_z(means, covs):
+        beliefs = [
+            natural(jnp.zeros_like(c), jnp.zeros_like(m))._replace(mean=m, cov=c)
+            for m, c in zip(means, covs, strict=True)
+        ]
+        f = through(model.layers, beliefs, jnp.asarray(X[rows]), connected)
+        return model.likelihood.tilted(jnp.asarray(Y[rows]), f.mean, f.var, f.residual, 1.0)
+
+    return log_z
+
+
+def empty(model):
+    return Factors(
+        [jnp.zeros((*layer.mean.shape, layer.mean.shape[1])) for layer in model.layers],
+        [jnp.zeros_like(layer.mean) for layer in model.layers],
+    )
+
+
+def held(model, factors):
+    """The model whose factors are these."""
+    for i, (T, b) in enumerate(zip(*factors, strict=True)):
+        n, eye = len(X), 1e-12 * jnp.eye(T.shape[-1])
+        R = jnp.linalg.cholesky(n * T + eye)
+        root = jnp.tril(R, -1) + jax.vmap(jnp.diag)(jnp.log(jnp.diagonal(R, axis1=-2, axis2=-1)))
+        model = eqx.tree_at(lambda old, i=i: (old.layers[i].mean, old.layers[i].root), model, (n * b, root))
+    return model
+
+
+def fitc(model):
+    """Kernel with noise, inducing inputs."""
+    kernel = model.layers[0].form.at(model.layers[0].theta[0])
+    return kernel + WN(variance=float(model.likelihood.noise()[0])), np.asarray(model.layers[0].Z[0])
+
+
+def test_explicit_iteration_ends_in_the_fitc_posterior():
+    model = model_of()
+    factors = refined(model.layers, empty(model), log_z_of(model), len(X), damping=1.0)
+    again = refined(model.layers, factors, log_z_of(model), len(X), damping=1.0)
+    for a, b in zip(jax.tree.leaves(factors), jax.tree.leaves(again), strict=True):
+        assert np.allclose(a, b, atol=1e-8)
+    new = np.linspace(-2.5, 2.5, 9)[:, None]
+    found, _, _ = held(model, factors)(jnp.asarray(new), None)
+    kernel, Z = fitc(model)
+    exact = condition_sparsely(GP(kernel), X, Y, Z, 1.0)
+    assert np.allclose(found.mean[0], exact.mean(new), atol=1e-4)
+    assert np.allclose(found.var[0, :, 0], exact.var(new), atol=1e-4)
+
+
+def test_a_minibatch_moves_a_part_of_the_way():
+    model = model_of()
+    whole = refined(model.layers, empty(model), log_z_of(model), len(X), damping=1.0)
+    part = refined(model.layers, empty(model), log_z_of(model), len(X), damping=0.25)
+    assert np.allclose(4 * part.precision[0], whole.precision[0])
+
+
+def test_a_step_without_a_cavity_is_halved():
+    model = model_of()
+    asked = -jnp.eye(6)[None]  # a precision that would leave none
+    moved = _damped(empty(model), Factors([asked], [jnp.zeros((1, 6))]), 10.0, 1.0)
+    assert np.linalg.eigvalsh(np.eye(6) + 10 * np.asarray(moved.precision[0][0])).min() > 0
+    assert np.any(moved.precision[0] != 0)
+
+
+@pytest.mark.parametrize("widths", [(), (2,)])
+def test_energy_of_one_row_is_its_evidence(widths):
+    model = shaken(model_of(widths))
+    x, y = jnp.asarray(X[:1]), jnp.asarray(Y[:1])
+    energy = steps.loss(model, SEP, x, y, None, 1.0, jnp.asarray(1.0))[0]
+    empty_model = [natural(0 * q.cov, 0 * q.mean) for q in (belief(layer, 1.0) for layer in model.layers)]
+    f = through(model.layers, empty_model, x)
+    assert np.isclose(energy, -model.likelihood.marginal(y, f.mean, f.var)[0])
+
+
+def test_energy_tends_to_the_fitc_evidence():
+    model = model_of()
+    model = held(model, refined(model.layers, empty(model), log_z_of(model), len(X), damping=1.0))
+    kernel, Z = fitc(model)
+    exact = float(log_bound(kernel, jnp.asarray(X), jnp.asarray(Y), jnp.asarray(Z), 1.0))
+
+    def energy(power):
+        method = dataclasses.replace(SEP, power=power)
+        return len(X) * float(
+            steps.loss(model, method, jnp.asarray(X), jnp.asarray(Y), None, 1.0, jnp.asarray(30.0))[0]
+        )
+
+    assert np.isclose(-energy(1e-4), exact, atol=2e-3)
+    assert not np.isclose(-energy(1.0), exact, atol=0.1)  # with one factor for all rows only a limit is exact
+
+
+def test_prior_terms_vanish_without_factors():
+    model = model_of((2,))
+    blank = [
+        eqx.tree_at(lambda old: (old.mean, old.root), layer, (0 * layer.mean, layer.root - 50 * jnp.eye(6)))
+        for layer in model.layers
+    ]
+    total, cavities = penalty(tuple(blank), jnp.asarray(30.0), 1.0)
+    assert np.isclose(total, 0.0, atol=1e-8)
+    assert np.allclose(cavities[0].cov, np.eye(6))
+
+
+def test_moments_of_one_layer_are_those_of_svgp():
+    sep = shaken(model_of())
+    q = belief(sep.layers[0], 1.0)
+    R = jnp.linalg.cholesky(q.cov)
+    root = jnp.tril(R, -1) + jax.vmap(jnp.diag)(jnp.log(jnp.diagonal(R, axis1=-2, axis2=-1)))
+    svgp = eqx.tree_at(lambda old: (old.mean, old.root), sep.layers[0], (q.mean, root))
+    found, direct = at_points(sep.layers[0], q.mean, q.cov, jnp.asarray(X)), svgp(jnp.asarray(X))
+    assert np.allclose(found.mean, direct.mean)
+    assert np.allclose(found.var, direct.var)
+
+
+def test_power_of_a_gaussian_against_quadrature():
+    likelihood = model_of().likelihood
+    y, mean, var, residual = (jnp.asarray(a) for a in ([[0.3]], [[-0.1]], [[0.5]], [[0.2]]))
+    noise = float(likelihood.noise()[0])
+    u = np.linspace(-8, 8, 20001)
+    density = np.exp(-0.5 * u**2) / np.sqrt(2 * np.pi)
+    f, R = -0.1 + np.sqrt(0.3) * u, 0.2 + noise
+    inner = (np.exp(-0.5 * (0.3 - f) ** 2 / R) / np.sqrt(2 * np.pi * R)) ** 0.4
+    assert np.isclose(
+        likelihood.tilted(y, mean, var, residual, 0.4)[0], np.log(np.trapezoid(density * inner, u)), atol=1e-8
+    )
+
+
+def test_power_of_a_probit_tends_to_the_closed_form():
+    y, mean, var = jnp.asarray([[1.0], [0.0]]), jnp.asarray([[0.4], [0.2]]), jnp.asarray([[0.5], [1.5]])
+    near = Bernoulli().tilted(y, mean, var, var, 1.0 - 1e-9)
+    assert np.allclose(near, Bernoulli().marginal(y, mean, var), atol=1e-6)

@@ -1,0 +1,141 @@
+"""Inducing values as parameters and draws of hidden layers (DGPS): closed forms, quadrature, restarts."""
+
+import dataclasses
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.flatten_util import ravel_pytree
+from scipy.stats import multivariate_normal, norm
+
+from fathom.deep import paths, restarts, steps
+from fathom.deep.layer import Moments
+from fathom.deep.methods import METHODS
+from fathom.deep.model import Architecture
+from fathom.deep.objective import joint, predictive
+
+SAMPLING = METHODS["sampling"]
+RNG = np.random.default_rng(0)
+X = np.sort(RNG.uniform(-2, 2, (20, 1)), 0)
+Y = np.sign(X) + 0.1 * RNG.standard_normal((20, 1))
+
+
+@pytest.fixture(autouse=True)
+def double():
+    with jax.enable_x64(True):
+        yield
+
+
+def model_of(widths, seed=1, **settings):
+    return restarts.start(SAMPLING, Architecture(widths, 5, dtype="float64", **settings), X, Y, 0, seed)
+
+
+def value(model, method=SAMPLING, n=10, key=0):
+    rows, data = jnp.asarray(float(len(X))), (jnp.asarray(X), jnp.asarray(Y))
+    return -len(X) * float(steps.loss(model, method, *data, jax.random.key(key), 1.0, rows, None, n)[0])
+
+
+@pytest.mark.parametrize("density", [True, False])
+def test_one_layer_in_closed_form(density):
+    model = model_of(())
+    layer = model.layers[0]
+    kernel, Z = layer.form.at(layer.theta[0]), layer.Z[0]
+    K = np.asarray(kernel.cross(Z, Z))
+    K = K + layer.jitter * np.mean(np.diag(K)) * np.eye(5)
+    u = np.linalg.cholesky(K) @ np.asarray(layer.mean[0])
+    cross = np.asarray(kernel.cross(X, Z))
+    mean = cross @ np.linalg.solve(K, u) + float(layer.offset[0])
+    var = np.asarray(kernel.diag(X, False)) - np.sum(cross * np.linalg.solve(K, cross.T).T, 1)
+    data = norm.logpdf(Y[:, 0], mean, np.sqrt(var + float(model.likelihood.noise()[0]))).sum()
+    prior = multivariate_normal.logpdf(u, np.zeros(5), K)
+    if not density:
+        prior += np.log(np.diag(np.linalg.cholesky(K))).sum()
+    assert np.isclose(value(model, dataclasses.replace(SAMPLING, density=density)), data + prior, atol=1e-6)
+
+
+def test_two_layers_against_quadrature():
+    model = model_of((1,))
+    at, weights = np.polynomial.hermite_e.hermegauss(80)
+    mean, var = model.layers[0](jnp.asarray(X))
+    hidden = np.asarray(mean) + at * np.sqrt(np.asarray(var))  # (N, nodes)
+    out_mean, out_var = model.layers[1](jnp.asarray(hidden.reshape(-1, 1)))
+    noise = float(model.likelihood.noise()[0])
+    density = norm.pdf(Y, out_mean.reshape(hidden.shape), np.sqrt(out_var.reshape(hidden.shape) + noise))
+    exact = np.log(density @ (weights / weights.sum())).sum() - float(model.kl())
+    assert np.isclose(value(model, n=20_000), exact, atol=0.1)
+
+
+def test_joint_and_factorised_estimates_meet():
+    likelihood = model_of(()).likelihood
+    rng = np.random.default_rng(0)
+    y = jnp.asarray([[0.1], [-0.2]])
+    for n, tolerance in ((200_000, 0.01), (50, 1.0)):
+        f = Moments(jnp.asarray(0.3 * rng.standard_normal((n, 2, 1))), jnp.full((n, 2, 1), 0.1))
+        logs = jnp.full(n, -np.log(n))
+        assert np.isclose(joint(likelihood, y, f, logs).sum(), predictive(likelihood, y, f, logs).sum(), atol=tolerance)
+
+
+def test_gradients_at_fixed_draws():
+    model = model_of((1,))
+    vectors, unravel, static = restarts._flat([model])
+    fixed = (jnp.asarray(X), jnp.asarray(Y), SAMPLING, unravel, static)
+    key = jax.random.key(0)
+    gradient = jax.grad(restarts._value)(jnp.asarray(vectors[0]), key, *fixed)
+    direction = jax.tree.map(jnp.zeros_like, eqx.filter(model, eqx.is_inexact_array))
+    moved = jax.tree.map(lambda a: jnp.asarray(np.random.default_rng(0).standard_normal(a.shape)), direction.layers)
+    direction = ravel_pytree(eqx.tree_at(lambda old: old.layers, direction, moved))[0]  # the least noise is not learnt
+    ahead, behind = (restarts._value(jnp.asarray(vectors[0] + h * direction), key, *fixed) for h in (1e-5, -1e-5))
+    assert np.isclose(gradient @ direction, (ahead - behind) / 2e-5, rtol=1e-4)
+
+
+@pytest.fixture(scope="module")
+def learnt():
+    with jax.enable_x64(True):
+        return restarts.learn(SAMPLING, Architecture((1,), 5, dtype="float64"), X, Y, 3, 60, 0)
+
+
+def test_the_best_start_by_fresh_draws_is_kept(learnt):
+    objectives = [entry["objective"] for entry in learnt.history]
+    assert len(objectives) == 3
+    assert objectives == sorted(objectives)
+    assert np.isclose(value(learnt.model, n=restarts.FRESH, key=7) / len(X), objectives[-1])
+    assert objectives[-1] > value(model_of((1,), 0), n=100) / len(X)
+
+
+def test_same_seed_same_answer(learnt):
+    again = restarts.learn(SAMPLING, Architecture((1,), 5, dtype="float64"), X, Y, 3, 60, 0)
+    leaves = [jax.tree.leaves(eqx.filter(trained.model, eqx.is_array)) for trained in (again, learnt)]
+    for a, b in zip(*leaves, strict=True):
+        assert np.array_equal(a, b)
+
+
+def test_starts_differ_but_the_first_is_plain():
+    first, other = model_of((1,), 0), model_of((1,), 1)
+    assert not np.any(first.layers[0].mean)
+    assert np.any(other.layers[0].mean)
+    thesis = model_of((1,), 0, mean="zero")
+    hidden, _ = thesis.layers[0](thesis.layers[0].Z[0])
+    assert np.allclose(hidden[:, 0], thesis.layers[0].Z[0, :, 0], atol=0.05)  # values that pass the input on
+
+
+@pytest.mark.parametrize("connected", [False, True])
+def test_paths_have_the_moments_of_the_mixture(learnt, connected):
+    model = learnt.model if not connected else model_of((1,), connected=True)
+    new = jnp.asarray([[-1.0], [0.3]])
+    drawn = paths.paths(model, new, jax.random.key(0), 4000)
+    assert [a.shape for a in drawn] == [(4000, 2, 1), (4000, 2, 1)]
+    f, _, _ = model(new, jax.random.key(1), 4000)
+    mean = np.asarray(f.mean)[:, :, 0]
+    assert np.allclose(np.asarray(drawn[1])[:, :, 0].mean(0), mean.mean(0), atol=0.08)
+    spread = np.sqrt(mean.var(0) + np.asarray(f.var)[:, :, 0].mean(0))
+    assert np.allclose(np.asarray(drawn[1])[:, :, 0].std(0), spread, atol=0.08)
+
+
+def test_paths_are_smooth(learnt):
+    grid = jnp.linspace(-2, 2, 200)[:, None]
+    drawn = np.asarray(paths.paths(learnt.model, grid, jax.random.key(0), 5)[0])[:, :, 0]
+    alone = np.asarray(learnt.model.layers[0](grid).var)[:, 0]
+    jumps = np.diff(drawn, n=2, axis=1)  # of independent draws they would have the variance of each point six times
+    assert np.mean(jumps**2) < 0.05 * 6 * np.mean(alone) + 1e-6
