@@ -67,7 +67,7 @@ def scores(
     several: bool = False,
 ) -> dict[str, list[list[float]]]:
     """Lists over splits of the four scores, by "set model"."""
-    known, found = _known(), {}
+    known, found = remembered(), {}
     for name in sets:
         for split in splits:
             task = None
@@ -78,7 +78,7 @@ def scores(
                     start = time.perf_counter()
                     known[key, split] = _scored(contender, task)
                     say(f"{name}, split {split}, {model}: {time.perf_counter() - start:.0f} s")
-                    _write(key, split, known[key, split])
+                    remember(key, split, known[key, split])
                 found.setdefault(key, []).append(known[key, split])
     return found
 
@@ -90,7 +90,8 @@ def _scored(contender: Contender, task: Any) -> list[float]:
     return [float(np.mean(value)) for value in found]
 
 
-def _known() -> dict[tuple[str, int], list[float]]:
+def remembered() -> dict[tuple[str, int], list[float]]:
+    """The scores of FATHOM_SCORES."""
     path = os.environ.get("FATHOM_SCORES")
     if not path or not Path(path).exists():
         return {}
@@ -98,7 +99,8 @@ def _known() -> dict[tuple[str, int], list[float]]:
     return {(key, split): values for key, split, values in lines}
 
 
-def _write(key: str, split: int, values: list[float]) -> None:
+def remember(key: str, split: int, values: list[float]) -> None:
+    """Write scores down, where FATHOM_SCORES says."""
     if path := os.environ.get("FATHOM_SCORES"):
         with Path(path).open("a", encoding="utf-8") as file:
             file.write(json.dumps([key, split, values]) + "\n")

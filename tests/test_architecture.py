@@ -28,7 +28,7 @@ ROOMS = [
     {"kernelsearch", "stochastic"},
     {"deepgp"},
     {"sparsegp"},
-    {"modelfile", "plotting", "drawing", "timeticks", "compare", "forecast"},
+    {"modelfile", "plotting", "layerplot", "drawing", "timeticks", "compare", "forecast"},
     {"bench", "console", "options"},
     {"automatic", "fitting"},
     {"cli", "__main__"},

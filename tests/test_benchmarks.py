@@ -10,7 +10,7 @@ from fathom.bench import benchmarks
 from fathom.cli import app
 
 NEEDS_DATA = {"additive-regression", "abcd-extrapolation", "structure-regression"}
-NEEDS_DATA |= {"dspp-univariate", "dspp-multivariate", "dspp-quadrature", "dspp-layers", "dspp-dkl"}
+NEEDS_DATA |= {"dspp-univariate", "dspp-multivariate", "dspp-quadrature", "dspp-layers", "dspp-dkl", "sep-uci"}
 
 
 @pytest.mark.parametrize("name", sorted(benchmarks()))

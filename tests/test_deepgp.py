@@ -13,7 +13,8 @@ y = 10 + 5 * np.sin(2 * X[:, 0]) + 0.3 * RNG.standard_normal(120)
 SMALL = {"n_inducing": 8, "n_steps": 60, "batch_size": 40, "random_state": 0}
 REGRESSORS = {
     **{name: (SparseGPRegressor, {}) for name in ("fitc", "vfe", "pep", "svgp", "odsvgp", "ppgpr")},
-    **{name: (DeepGPRegressor, {"widths": (2,)}) for name in ("dsvi", "gamma", "dspp")},
+    **{name: (DeepGPRegressor, {"widths": (2,)}) for name in ("dsvi", "gamma", "dspp", "sep")},
+    "sampling": (DeepGPRegressor, {"widths": (1,), "n_restarts": 2}),
 }
 
 
@@ -109,6 +110,15 @@ def test_classes():
         assert np.allclose(model.predict_proba(X[:3]).sum(1), 1)
 
 
+@pytest.mark.parametrize("inference", ["sampling", "sep"])
+def test_classes_by_the_other_methods(inference):
+    settings = SMALL | {"widths": (1,), "inference": inference, "n_restarts": 2}
+    model = DeepGPClassifier(**settings).fit(X, y > 10)
+    assert model.score(X, y > 10) > 0.85
+    chances = model.predict_proba(X)[:, 1]
+    assert chances[y > 13].mean() > 0.8 > 0.2 > chances[y < 7].mean()
+
+
 def test_a_classifier_in_a_file(tmp_path):
     model = DeepGPClassifier(**SMALL, widths=()).fit(X, np.where(y > 10, "up", "down"))
     fathom.save(model, tmp_path / "c.fathom")
@@ -138,6 +148,52 @@ def test_few_valued_targets_are_said():
     assert np.isfinite(metrics.nll(model.predict_dist(X), grades))
 
 
+def test_sampling_on_minibatches_and_as_the_thesis_prints_it():
+    by_adam = make("sampling", optimizer="adam").fit(X, y)
+    assert [entry["step"] for entry in by_adam.history_][-1] == 60
+    joint = make("sampling", estimator="joint", prior="density", mean="zero", n_samples=3).fit(X, y)
+    assert np.all(np.isfinite(joint.predict(X)))
+
+
+def test_widths_may_be_chosen_by_held_out_rows(monkeypatch):
+    from fathom.deep import choose
+
+    monkeypatch.setattr(choose, "candidates", lambda d: [(), (2,)])
+    model = make("dsvi", widths="auto").fit(X, y)
+    tried = dict(model.widths_scores_)
+    assert model.widths_ == min(tried, key=tried.get)
+    assert model.model_.widths == model.widths_
+    assert model.notes_[0].startswith(f"widths {list(model.widths_)} chosen by held-out NLL ([]: ")
+
+
+def test_candidates_for_widths():
+    from fathom.deep.choose import candidates
+
+    assert candidates(1) == [(), (1,), (2,), (1, 1)]
+    assert candidates(8) == [(), (3,), (5,), (3, 3)]
+
+
+@pytest.mark.parametrize("name", ["sampling", "sep", "dspp"])
+def test_drawn_functions_scatter_as_the_predictive_says(fitted, name):
+    drawn = fitted(name).sample_functions(X[:3], 400, seed=1)
+    predictive = fitted(name).predict_dist(X[:3], observed=False)
+    assert drawn.shape == (400, 3)
+    assert np.allclose(drawn.mean(0), predictive.mean(), atol=0.8)
+
+
+@pytest.mark.parametrize("name", ["sampling", "sep", "dsvi"])
+def test_picture_of_the_layers(name, tmp_path):
+    from fathom import plotting
+
+    model = make(name, widths=(1,) if name == "sampling" else (2,)).fit(X[:, :1], y)
+    figure = plotting.layers(model, X[:, :1], y, n_draws=3)
+    assert len(figure.axes) == 1 + sum(layer.width for layer in model.model_.layers)
+    plotting.save(figure, tmp_path / "layers.svg")
+    assert "A deep GP by" in (tmp_path / "layers.svg").read_text()
+    with pytest.raises(ValueError, match="layers: give both X and y, or neither"):
+        plotting.layers(model, X[:, :1])
+
+
 def test_beta_by_held_out_rows_and_refit():
     model = make("ppgpr", beta="cv", validation_fraction=0.2, refit=True).fit(X, y)
     assert model.beta_ in (0.05, 0.2, 1.0)
@@ -161,11 +217,18 @@ def test_double_precision_leaves_the_configuration_alone():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"inference": "magic"}, "inference must be one of dspp, dsvi, gamma, not 'magic'"),
+        ({"inference": "magic"}, "inference must be one of dspp, dsvi, gamma, sampling, sep, not 'magic'"),
         ({"dtype": "float16"}, "dtype must be 'float32' or 'float64', not 'float16'"),
         ({"quadrature": "qr9"}, "quadrature must be one of qr1, qr2, qr3, gauss-hermite, not 'qr9'"),
         ({"mean": "cubic"}, "mean must be one of linear, zero, not 'cubic'"),
         ({"widths": (0,)}, "widths must be 1 or more, not (0,)"),
+        ({"widths": "many"}, "widths must be a tuple of numbers or 'auto', not 'many'"),
+        ({"estimator": "best"}, "estimator must be 'factorised' or 'joint', not 'best'"),
+        ({"prior": "flat"}, "prior must be 'whitened' or 'density', not 'flat'"),
+        ({"power": 0.0}, "power must be above 0 and at most 1, not 0.0"),
+        ({"n_samples": 0}, "n_samples must be at least 1, not 0"),
+        ({"n_restarts": 0}, "n_restarts must be at least 1, not 0"),
+        ({"optimizer": "sgd"}, "optimizer must be 'lbfgs' or 'adam', not 'sgd'"),
         ({"n_steps": 0}, "n_steps must be at least 1 (or None), not 0"),
         ({"n_inducing": 0}, "n_inducing must be at least 1, not 0"),
         ({"batch_size": 0}, "batch_size must be at least 1, not 0"),

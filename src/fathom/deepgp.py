@@ -273,8 +273,8 @@ class DeepGPRegressor(DeepParameters, GradientRegressor):
     n_restarts, optimizer : "sampling" climbs by "lbfgs" from several starts, ranked by draws they have not seen; by
         "adam" on minibatches when there are more than 2,000 rows.
     estimator : of "sampling": "factorised", or "joint" as printed in the thesis (no minibatches, higher variance).
-    prior : of the inducing values of "sampling": "whitened", or the thesis's "density", under which inducing inputs like
-        to meet.
+    prior : of the inducing values of "sampling": "whitened", or the thesis's "density", under which inducing inputs
+        like to meet.
     power : α of "sep", above 0 to 1.
 {_COMMON}"""
 

@@ -26,10 +26,13 @@ from fathom.compare import named
 from fathom.data import Columns, Dataset
 from fathom.kernels.base import Kernel
 from fathom.kernels.leaves import is_noise
+from fathom.layerplot import layers
 from fathom.predictive import Predictive
 from fathom.report.names import Axis, inputs_of, title
 from fathom.table import listing
 from fathom.timeticks import set_time_ticks
+
+__all__ = ["components", "layers", "save"]
 
 SERIES = drawing.Layout(header=1.02, first=2.9, others=1.1, gap=0.5)
 EFFECTS = drawing.Layout(header=1.15, first=1.5, others=1.5, gap=0.9)

@@ -69,7 +69,7 @@ class Stochastic(BaseEstimator):
         from fathom.deep.train import Settings
 
         for name, least in (("batch_size", 1), ("n_inducing", 1)):
-            if (getattr(self, name) or least) < least:
+            if getattr(self, name) is not None and getattr(self, name) < least:
                 raise ValueError(f"{name} must be at least {least}, not {getattr(self, name)}")
         if self.n_steps is not None and self.n_steps < 1:
             raise ValueError(f"n_steps must be at least 1 (or None), not {self.n_steps}")
@@ -116,6 +116,9 @@ class Stochastic(BaseEstimator):
         plan.forget()
         self._keep(trained, settings.seed)
         self.n_seen_ = len(X)
+
+    def _choose_widths(self, X: np.ndarray, Y: np.ndarray, n_classes: int) -> None:
+        """Of hidden layers, where there are any and they were left open."""
 
     def _n_starts(self, n: int) -> int:
         """Starts of a climb with all rows at once; 0: minibatches."""

@@ -36,7 +36,7 @@ def layer(Z=Z, width=1, mean=None, root=None, far=None):
     theta = jnp.asarray(to_vector(KERNEL))[None]
     mean = jnp.zeros((width, m)) if mean is None else jnp.asarray(mean)
     root = jnp.zeros((width, m, m)) if root is None else jnp.asarray(root)
-    return Layer(theta, jnp.asarray(Z)[None], mean, root, None, jnp.zeros(width), far, Form(KERNEL), 1e-12)
+    return Layer(theta, jnp.asarray(Z)[None], mean, root, None, jnp.zeros(width), far, None, Form(KERNEL), 1e-12)
 
 
 def model(Z=Z, **parts):

@@ -82,11 +82,11 @@ def test_gradients_at_fixed_draws():
     vectors, unravel, static = restarts._flat([model])
     fixed = (jnp.asarray(X), jnp.asarray(Y), SAMPLING, unravel, static)
     key = jax.random.key(0)
-    gradient = jax.grad(restarts._value)(jnp.asarray(vectors[0]), key, *fixed)
+    gradient = jax.grad(restarts._value)(jnp.asarray(vectors[0]), key, 10, *fixed)
     direction = jax.tree.map(jnp.zeros_like, eqx.filter(model, eqx.is_inexact_array))
     moved = jax.tree.map(lambda a: jnp.asarray(np.random.default_rng(0).standard_normal(a.shape)), direction.layers)
     direction = ravel_pytree(eqx.tree_at(lambda old: old.layers, direction, moved))[0]  # the least noise is not learnt
-    ahead, behind = (restarts._value(jnp.asarray(vectors[0] + h * direction), key, *fixed) for h in (1e-5, -1e-5))
+    ahead, behind = (restarts._value(jnp.asarray(vectors[0] + h * direction), key, 10, *fixed) for h in (1e-5, -1e-5))
     assert np.isclose(gradient @ direction, (ahead - behind) / 2e-5, rtol=1e-4)
 
 

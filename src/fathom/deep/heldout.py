@@ -26,14 +26,14 @@ WORST = -1e30  # a sum of logarithms that is no number
 @eqx.filter_jit
 def _log_density(model: DeepGP, X: Any, Y: Any, key: Any, n: int) -> Any:
     """Log densities (1, N) of the rows."""
-    f, log_weights, _ = model(X, key, n)
+    f, log_weights, _ = model(X, key, n, common=True)
     return predictive(model.likelihood, Y, f, log_weights)[None]
 
 
 @eqx.filter_jit
 def _widened(model: DeepGP, X: Any, Y: Any, key: Any, n: int) -> Any:
     """Log densities (F, N) of the rows under all factors."""
-    f, log_weights, _ = model(X, key, n)
+    f, log_weights, _ = model(X, key, n, common=True)
     assert isinstance(model.likelihood, Gaussian)
     mean, var = model.likelihood.outputs(f.mean, f.var)
     var, known = var + model.likelihood.noise(), jnp.isfinite(Y)
@@ -47,7 +47,7 @@ def _widened(model: DeepGP, X: Any, Y: Any, key: Any, n: int) -> Any:
 
 @eqx.filter_jit
 def _latent(model: DeepGP, X: Any, key: Any, n: int) -> Any:
-    f, log_weights, _ = model(X, key, n)
+    f, log_weights, _ = model(X, key, n, common=True)
     return f.mean, f.var, log_weights
 
 

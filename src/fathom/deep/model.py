@@ -58,13 +58,18 @@ class DeepGP(eqx.Module):
             return self.sites.points()
         return samples(key, n_samples, n_rows, self.widths, dtype)
 
-    def __call__(self, X: Array, key: Any, n_samples: int = 1) -> tuple[Moments, Array, Seen | None]:
-        """Moments (S, N, Q) of the latent functions, log weights (S), and what the last layer saw."""
+    def __call__(
+        self, X: Array, key: Any, n_samples: int = 1, common: bool = False
+    ) -> tuple[Moments, Array, Seen | None]:
+        """Moments (S, N, Q) of the latent functions, log weights (S), and what the last layer saw.
+
+        With `common` draws for all rows, the answer at a row does not depend on the others and is smooth in it.
+        """
         X = self.represent(X)
         if self.by_moments:
             f = through(self.layers, [belief(layer, 1.0) for layer in self.layers], X, self.connected)
             return Moments(f.mean[None], f.var[None]), jnp.zeros(1, X.dtype), None
-        sites, log_weights = self.points(key, n_samples, len(X), X.dtype)
+        sites, log_weights = self.points(key, n_samples, 1 if common else len(X), X.dtype)
         moments, seen, _ = propagate(self.layers, X, sites, self.connected)
         return moments, log_weights, seen
 

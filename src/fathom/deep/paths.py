@@ -6,7 +6,7 @@ predictive mixture; what the full covariance adds is that a draw is a smooth fun
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -24,6 +24,53 @@ def draws(model: DeepGP, X: np.ndarray, seed: int, n: int) -> list[np.ndarray]:
     """`paths` of standardised rows, from a seed."""
     rows = jnp.asarray(X, model.layers[0].Z.dtype)
     return [np.asarray(a, dtype=float) for a in paths(model, rows, jax.random.key(seed), n)]
+
+
+class Unit(NamedTuple):
+    """One process of a layer along an axis: draws (n, N), mean (N), and its inducing points if the axis is its own."""
+
+    name: str
+    axis: str
+    at: np.ndarray
+    drawn: np.ndarray
+    mean: np.ndarray
+    Z: np.ndarray | None
+    u: np.ndarray | None
+
+
+def units(model: DeepGP, X: np.ndarray, seed: int, n: int) -> list[Unit]:
+    """Every unit of every layer along the rows of X (N, 1), in standard units.
+
+    A unit of one input is asked on the range that its input takes there; one of several inputs is seen through the
+    layers below it.
+    """
+    through = [X[None], *draws(model, X, seed, n)]
+    found = []
+    for depth, layer in enumerate(model.layers):
+        own = layer.Z.shape[-1] == 1
+        below = through[depth]
+        at = np.linspace(below.min(), below.max(), len(X)) if own else X[:, 0]
+        for w in range(layer.width):
+            name = f"layer {depth + 1}, unit {w + 1}" if layer.width > 1 else f"layer {depth + 1}"
+            if not own:
+                drawn = through[depth + 1][:, :, w]
+                found.append(Unit(name, "input of the model", at, drawn, drawn.mean(0), None, None))
+                continue
+            axis = "input of the model" if depth == 0 else f"output of layer {depth}"
+            found.append(Unit(name, axis, at, *_alone(layer, model.by_moments, at, w, seed, n)))
+    return found
+
+
+def _alone(layer: Layer, factors: bool, at: np.ndarray, w: int, seed: int, n: int) -> tuple[np.ndarray, ...]:
+    """Draws, mean and inducing points of one unit over a grid of its own input."""
+    rows = jnp.asarray(at[:, None], layer.Z.dtype)
+    mean, cov = joint(layer, factors, rows)
+    root = linalg.root(cov[w])
+    z = jax.random.normal(jax.random.key(seed), (n, len(at)), rows.dtype)
+    Z = layer.Z[w % len(layer.Z)]
+    values, _ = joint(layer, factors, Z)
+    drawn = mean[:, w] + z @ root.T
+    return tuple(np.asarray(a, dtype=float) for a in (drawn, mean[:, w], Z[:, 0], values[:, w]))
 
 
 @eqx.filter_jit

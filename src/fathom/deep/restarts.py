@@ -72,9 +72,7 @@ def _history(runs: list[Result], fresh: np.ndarray, seconds: float) -> list[dict
     return [fact | {"seconds": seconds, "validation NLL": None} for fact in facts]
 
 
-def _value(
-    vector: Array, key: Any, X: Array, Y: Array, method: Method, unravel: Any, static: Any, n: int | None = None
-) -> Array:
+def _value(vector: Array, key: Any, n: int, X: Array, Y: Array, method: Method, unravel: Any, static: Any) -> Array:
     model = eqx.combine(unravel(vector), static)
     rows = jnp.asarray(len(X), X.dtype)
     return -rows * loss(model, method, X, Y, key, jnp.ones((), X.dtype), rows, None, n)[0]
@@ -83,13 +81,13 @@ def _value(
 @eqx.filter_jit
 def _slopes(vectors: Array, keys: Any, *fixed: Any) -> tuple[Array, Array]:
     """Objectives (starts) and their gradients, each start with draws of its own."""
-    return jax.vmap(jax.value_and_grad(lambda v, k: _value(v, k, *fixed)))(vectors, keys)
+    return jax.vmap(jax.value_and_grad(lambda v, k: _value(v, k, fixed[2].n_points, *fixed)))(vectors, keys)
 
 
 @eqx.filter_jit
 def _values(vectors: Array, key: Any, *fixed: Any) -> Array:
     """Objectives with many draws, the same for all."""
-    return jax.lax.map(lambda v: _value(v, key, *fixed, n=FRESH), vectors)
+    return jax.lax.map(lambda v: _value(v, key, FRESH, *fixed), vectors)
 
 
 def _reach(model: DeepGP) -> np.ndarray:
