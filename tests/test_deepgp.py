@@ -112,7 +112,7 @@ def test_classes():
 
 @pytest.mark.parametrize("inference", ["sampling", "sep"])
 def test_classes_by_the_other_methods(inference):
-    settings = SMALL | {"widths": (1,), "inference": inference, "n_restarts": 2}
+    settings = SMALL | {"widths": (1,), "inference": inference, "n_restarts": 2, "n_steps": 150}
     model = DeepGPClassifier(**settings).fit(X, y > 10)
     assert model.score(X, y > 10) > 0.85
     chances = model.predict_proba(X)[:, 1]
