@@ -155,6 +155,13 @@ def test_sampling_on_minibatches_and_as_the_thesis_prints_it():
     assert np.all(np.isfinite(joint.predict(X)))
 
 
+def test_sep_may_end_with_explicit_sweeps():
+    plain, swept = make("sep").fit(X, y), make("sep", n_sweeps=1).fit(X, y)
+    assert np.array_equal(plain.model_.layers[0].Z, swept.model_.layers[0].Z)
+    assert not np.array_equal(plain.predict(X), swept.predict(X))
+    assert metrics.rmse(swept.predict_dist(X), y) < 0.5 * y.std()
+
+
 def test_widths_may_be_chosen_by_held_out_rows(monkeypatch):
     from fathom.deep import choose
 
@@ -226,6 +233,7 @@ def test_double_precision_leaves_the_configuration_alone():
         ({"estimator": "best"}, "estimator must be 'factorised' or 'joint', not 'best'"),
         ({"prior": "flat"}, "prior must be 'whitened' or 'density', not 'flat'"),
         ({"power": 0.0}, "power must be above 0 and at most 1, not 0.0"),
+        ({"n_sweeps": -1}, "n_sweeps must be 0 or more, not -1"),
         ({"n_samples": 0}, "n_samples must be at least 1, not 0"),
         ({"n_restarts": 0}, "n_restarts must be at least 1, not 0"),
         ({"optimizer": "sgd"}, "optimizer must be 'lbfgs' or 'adam', not 'sgd'"),

@@ -64,6 +64,7 @@ class DeepParameters(Stochastic):
         prior: str = "whitened",
         optimizer: str | None = None,
         power: float = 1.0,
+        n_sweeps: int = 0,
         features: Any = None,
         validation_fraction: float | None = None,
         refit: bool = False,
@@ -92,6 +93,7 @@ class DeepParameters(Stochastic):
         self.prior = prior
         self.optimizer = optimizer
         self.power = power
+        self.n_sweeps = n_sweeps
         self.features = features
         self.validation_fraction = validation_fraction
         self.refit = refit
@@ -115,6 +117,15 @@ class DeepParameters(Stochastic):
         objective = "joint" if self.estimator == "joint" and method.q == "point" else method.objective
         own = {"power": float(self.power), "objective": objective, "density": self.prior == "density"}
         return replace(method, n_points=n_points, **own)
+
+    def _finished(self, model: Any, X: np.ndarray, Y: np.ndarray) -> Any:
+        if self.n_sweeps < 0:
+            raise ValueError(f"n_sweeps must be 0 or more, not {self.n_sweeps}")
+        if not self.n_sweeps or self._method().q != "factor":
+            return model
+        from fathom.deep.sweeps import sweep
+
+        return sweep(model, X, Y, self.n_sweeps, self.batch_size, self._seed())
 
     def _n_starts(self, n: int) -> int:
         known = (None, "lbfgs", "adam")
@@ -276,6 +287,7 @@ class DeepGPRegressor(DeepParameters, GradientRegressor):
     prior : of the inducing values of "sampling": "whitened", or the thesis's "density", under which inducing inputs
         like to meet.
     power : α of "sep", above 0 to 1.
+    n_sweeps : passes of the explicit iteration of stochastic EP after "sep" has learnt the kernels from the energy.
 {_COMMON}"""
 
     methods = ("dspp", "dsvi", "gamma", "sampling", "sep")
@@ -289,7 +301,7 @@ class DeepGPClassifier(ClassifierMixin, DeepParameters):
     widths : tuple of int
         Units of each hidden layer; () is a single layer, the sparse GP classifier.
     inference : "dspp" (deep sigma points), "dsvi" (doubly stochastic variational), "sampling" (DGPS) or "sep"
-    n_samples, n_restarts, optimizer, estimator, prior, power : as for `DeepGPRegressor`.
+    n_samples, n_restarts, optimizer, estimator, prior, power, n_sweeps : as for `DeepGPRegressor`.
     n_inducing, input_connected, quadrature, n_quadrature, shared, mean : as for `DeepGPRegressor`.
 {_COMMON}"""
 

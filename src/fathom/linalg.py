@@ -198,6 +198,13 @@ def solve_square(A: Array, B: Array) -> Array:
     return jnp.linalg.solve(A, B)
 
 
+def lower_root(A: Array) -> Array:
+    """The Cholesky factors of a stack of matrices that are known to be positive definite, in JAX."""
+    import jax.numpy as jnp
+
+    return jnp.linalg.cholesky(A)
+
+
 def is_positive(A: Array) -> bool:
     """Whether every matrix of a stack is positive definite."""
     import jax.numpy as jnp

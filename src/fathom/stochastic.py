@@ -113,12 +113,17 @@ class Stochastic(BaseEstimator):
             settings = replace(settings, beta=self.beta_)
             plan, report = self._plan(settings, len(X)), self._report(on_check)
             trained = carry_out(plan, method, model, X, Y, settings, self.time_limit, report)
+            trained.model = self._finished(trained.model, X, Y)
         plan.forget()
         self._keep(trained, settings.seed)
         self.n_seen_ = len(X)
 
     def _choose_widths(self, X: np.ndarray, Y: np.ndarray, n_classes: int) -> None:
         """Of hidden layers, where there are any and they were left open."""
+
+    def _finished(self, model: Any, X: np.ndarray, Y: np.ndarray) -> Any:
+        """The trained model after what a method does last."""
+        return model
 
     def _n_starts(self, n: int) -> int:
         """Starts of a climb with all rows at once; 0: minibatches."""

@@ -10,9 +10,21 @@ import pytest
 
 from fathom.collapsed import condition_sparsely, log_bound
 from fathom.deep import steps
-from fathom.deep.energy import Factors, _damped, at_points, belief, natural, penalty, refined, through
+from fathom.deep.energy import (
+    Factors,
+    _damped,
+    at_points,
+    belief,
+    factors_of,
+    holding,
+    natural,
+    penalty,
+    refined,
+    through,
+)
 from fathom.deep.methods import METHODS
 from fathom.deep.model import Architecture, build
+from fathom.deep.sweeps import sweep
 from fathom.exact import GP
 from fathom.kernels.stationary import WN
 from fathom.likelihoods import Bernoulli
@@ -67,12 +79,7 @@ def empty(model):
 
 def held(model, factors):
     """The model whose factors are these."""
-    for i, (T, b) in enumerate(zip(*factors, strict=True)):
-        n, eye = len(X), 1e-12 * jnp.eye(T.shape[-1])
-        R = jnp.linalg.cholesky(n * T + eye)
-        root = jnp.tril(R, -1) + jax.vmap(jnp.diag)(jnp.log(jnp.diagonal(R, axis1=-2, axis2=-1)))
-        model = eqx.tree_at(lambda old, i=i: (old.layers[i].mean, old.layers[i].root), model, (n * b, root))
-    return model
+    return eqx.tree_at(lambda old: old.layers, model, holding(model.layers, factors, len(X)))
 
 
 def fitc(model):
@@ -83,8 +90,8 @@ def fitc(model):
 
 def test_explicit_iteration_ends_in_the_fitc_posterior():
     model = model_of()
-    factors = refined(model.layers, empty(model), log_z_of(model), len(X), damping=1.0)
-    again = refined(model.layers, factors, log_z_of(model), len(X), damping=1.0)
+    factors = refined(empty(model), log_z_of(model), len(X), damping=1.0)
+    again = refined(factors, log_z_of(model), len(X), damping=1.0)
     for a, b in zip(jax.tree.leaves(factors), jax.tree.leaves(again), strict=True):
         assert np.allclose(a, b, atol=1e-8)
     new = np.linspace(-2.5, 2.5, 9)[:, None]
@@ -97,9 +104,33 @@ def test_explicit_iteration_ends_in_the_fitc_posterior():
 
 def test_a_minibatch_moves_a_part_of_the_way():
     model = model_of()
-    whole = refined(model.layers, empty(model), log_z_of(model), len(X), damping=1.0)
-    part = refined(model.layers, empty(model), log_z_of(model), len(X), damping=0.25)
+    whole = refined(empty(model), log_z_of(model), len(X), damping=1.0)
+    part = refined(empty(model), log_z_of(model), len(X), damping=0.25)
     assert np.allclose(4 * part.precision[0], whole.precision[0])
+
+
+def test_factors_are_held_and_given_back():
+    model = shaken(model_of((2,)))
+    factors = factors_of(model.layers, len(X))
+    again = factors_of(held(model, factors).layers, len(X))
+    for a, b in zip(jax.tree.leaves(factors), jax.tree.leaves(again), strict=True):
+        assert np.allclose(a, b, atol=1e-7)
+
+
+def test_sweeps_over_minibatches_come_near_the_fitc_posterior():
+    model = model_of()
+    swept = sweep(model, X, Y, 40, 10, seed=0)
+    whole = held(model, refined(empty(model), log_z_of(model), len(X), damping=1.0))
+    new = jnp.linspace(-2, 2, 9)[:, None]
+    assert np.allclose(swept(new, None)[0].mean, whole(new, None)[0].mean, atol=0.1)
+
+
+def test_sweeps_of_a_deep_model_stay_sound():
+    model = model_of((2,))
+    swept = sweep(model, X, Y, 3, 15, seed=0)
+    f, _, _ = swept(jnp.asarray(X), None)
+    assert np.all(np.isfinite(f.mean)) and np.all(f.var > 0)  # noqa: PT018
+    assert np.mean((f.mean[0] - Y) ** 2) < 0.8 * np.var(Y)
 
 
 def test_a_step_without_a_cavity_is_halved():
@@ -122,7 +153,7 @@ def test_energy_of_one_row_is_its_evidence(widths):
 
 def test_energy_tends_to_the_fitc_evidence():
     model = model_of()
-    model = held(model, refined(model.layers, empty(model), log_z_of(model), len(X), damping=1.0))
+    model = held(model, refined(empty(model), log_z_of(model), len(X), damping=1.0))
     kernel, Z = fitc(model)
     exact = float(log_bound(kernel, jnp.asarray(X), jnp.asarray(Y), jnp.asarray(Z), 1.0))
 

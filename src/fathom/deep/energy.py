@@ -11,8 +11,10 @@ summed over units, with Z_n = ∫ q_c(u) p(y_n|u)^α from moments that are match
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 
@@ -21,6 +23,7 @@ from fathom.arrays import Array
 from fathom.deep.layer import Layer, Moments
 from fathom.deep.matching import Matched, at_points, matched
 
+LEAST_PRECISION = 1e-8  # of N factors, in whitened values, whose prior precision is 1
 LEAST = 0.1  # a variance is at least this part of its residual: below it cancellation has eaten the rest
 
 
@@ -83,7 +86,7 @@ class Factors(NamedTuple):
     shift: list[Array]
 
 
-def refined(layers: tuple[Layer, ...], factors: Factors, log_z: object, n_rows: float, damping: float) -> Factors:
+def refined(factors: Factors, log_z: Callable[..., Array], n_rows: float, damping: float) -> Factors:
     """One step of stochastic EP (SEP paper, algorithm 1): the factor moves towards the mean of what each row asks for.
 
     With g and G the slopes of log Z in the cavity's mean and covariance, the row's new posterior has
@@ -93,13 +96,9 @@ def refined(layers: tuple[Layer, ...], factors: Factors, log_z: object, n_rows: 
     copies = n_rows - 1.0
     cavities = [natural(copies * T, copies * b) for T, b in zip(*factors, strict=True)]
     means, covs = [c.mean for c in cavities], [c.cov for c in cavities]
-    g, G = jax.jacrev(log_z, argnums=(0, 1))(means, covs)  # type: ignore[arg-type]
-    asked = Factors([], [])
-    for mean, cov, by_mean, by_cov in zip(means, covs, g, G, strict=True):
-        T, b = _asked(mean, cov, by_mean, by_cov)
-        asked.precision.append(T)
-        asked.shift.append(b)
-    return _damped(factors, asked, copies, damping)
+    g, G = jax.jacrev(log_z, argnums=(0, 1))(means, covs)
+    asked = [_asked(*each) for each in zip(means, covs, g, G, strict=True)]
+    return _damped(factors, Factors([T for T, _ in asked], [b for _, b in asked]), copies, damping)
 
 
 def _asked(mean: Array, cov: Array, g: Array, G: Array) -> tuple[Array, Array]:
@@ -123,3 +122,23 @@ def _damped(old: Factors, asked: Factors, copies: float, damping: float) -> Fact
             return moved
         damping /= 2
     return old
+
+
+def factors_of(layers: tuple[Layer, ...], n_rows: float) -> Factors:
+    """One of the N copies that the layers hold."""
+    roots = [layer.lower() for layer in layers]
+    shifts = [layer.mean / n_rows for layer in layers]
+    return Factors([R @ jnp.swapaxes(R, -1, -2) / n_rows for R in roots], shifts)
+
+
+def holding(layers: tuple[Layer, ...], factors: Factors, n_rows: float) -> tuple[Layer, ...]:
+    """The layers with N copies of these factors; what is indefinite in a precision is left out."""
+    return tuple(_holding(*each, n_rows) for each in zip(layers, *factors, strict=True))
+
+
+def _holding(layer: Layer, T: Array, b: Array, n_rows: float) -> Layer:
+    eye = jnp.eye(T.shape[-1], dtype=T.dtype)
+    half = jax.vmap(linalg.root)(n_rows * T)  # of the positive part
+    R = linalg.lower_root(half @ jnp.swapaxes(half, -1, -2) + LEAST_PRECISION * eye)
+    logs = jax.vmap(jnp.diag)(jnp.log(jnp.diagonal(R, axis1=-2, axis2=-1)))
+    return eqx.tree_at(lambda old: (old.mean, old.root), layer, (n_rows * b, jnp.tril(R, -1) + logs))
