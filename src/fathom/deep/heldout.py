@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.stats import norm
 
+from fathom.deep.compiled import compiled
 from fathom.deep.methods import N_TEST
 from fathom.deep.model import DeepGP
 from fathom.deep.objective import predictive
@@ -23,14 +23,14 @@ PRIOR_SD = 0.5  # of the factor's logarithm: held-out rows may be few
 WORST = -1e30  # a sum of logarithms that is no number
 
 
-@eqx.filter_jit
+@compiled
 def _log_density(model: DeepGP, X: Any, Y: Any, key: Any, n: int) -> Any:
     """Log densities (1, N) of the rows."""
     f, log_weights, _ = model(X, key, n, common=True)
     return predictive(model.likelihood, Y, f, log_weights)[None]
 
 
-@eqx.filter_jit
+@compiled
 def _widened(model: DeepGP, X: Any, Y: Any, key: Any, n: int) -> Any:
     """Log densities (F, N) of the rows under all factors."""
     f, log_weights, _ = model(X, key, n, common=True)
@@ -45,7 +45,7 @@ def _widened(model: DeepGP, X: Any, Y: Any, key: Any, n: int) -> Any:
     return jax.lax.map(at, jnp.asarray(FACTORS, X.dtype))
 
 
-@eqx.filter_jit
+@compiled
 def _latent(model: DeepGP, X: Any, key: Any, n: int) -> Any:
     f, log_weights, _ = model(X, key, n, common=True)
     return f.mean, f.var, log_weights

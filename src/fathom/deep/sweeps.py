@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from fathom.arrays import Array
+from fathom.deep.compiled import compiled
 from fathom.deep.energy import Belief, Factors, factors_of, holding, refined, through
 from fathom.deep.model import DeepGP
 
@@ -27,7 +28,7 @@ def _refined(model: DeepGP, factors: Factors, X: Array, Y: Array, n: int) -> Fac
     return refined(factors, lambda means, covs: _log_z(model, X, Y, means, covs), n, len(X) / n)
 
 
-@eqx.filter_jit
+@compiled
 def _log_z(model: DeepGP, X: Array, Y: Array, means: list[Array], covs: list[Array]) -> Array:
     """log Z of every row, for cavities with these moments."""
     beliefs = [Belief(m, c, jnp.zeros((), m.dtype)) for m, c in zip(means, covs, strict=True)]
