@@ -18,4 +18,4 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def compiled(function: F) -> F:
     """The function compiled for the shapes it meets; what is no array is part of the program."""
-    return eqx.filter_jit(function, compiler_options=OPTIONS)  # type: ignore[call-overload, no-any-return]
+    return eqx.filter_jit(function, compiler_options=OPTIONS)  # type: ignore[call-overload]
