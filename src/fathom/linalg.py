@@ -17,6 +17,7 @@ from scipy.linalg import lapack, solve_triangular
 
 from fathom.arrays import Array, is_jax, namespace
 
+FEW = 16  # matrices that are factorised one by one
 BLOCK = 64  # rows of a triangle that is inverted by substitution
 JITTERS = (0.0, *(10.0**-p for p in range(8, 1, -1)))  # relative to the mean diagonal
 
@@ -118,9 +119,11 @@ def _jax_whitening() -> Any:
     import jax
     import jax.numpy as jnp
 
+    def one(K: Array) -> Array:
+        return _triangular_inverse(jnp.linalg.cholesky(K, symmetrize_input=False))
+
     def forward(K: Array) -> tuple[Array, Array]:
-        lower = jnp.linalg.cholesky(K, symmetrize_input=False)
-        W = _triangular_inverse(lower)
+        W = _each(one, K)
         return W, W
 
     def backward(W: Array, G: Array) -> tuple[Array]:
@@ -130,6 +133,21 @@ def _jax_whitening() -> Any:
     whitening = jax.custom_vjp(lambda K: forward(K)[0])
     whitening.defvjp(forward, backward)
     return whitening
+
+
+def _each(function: Callable[[Array], Array], stack: Array) -> Array:
+    """A function of matrices, one call for each of a few and one call for many.
+
+    On a CPU, a LAPACK routine that gets several matrices at once spreads them over the threads of jaxlib 0.10.2 and
+    sometimes waits for them for ever: four of five trainings with three units in a layer hung so.
+    """
+    import jax.numpy as jnp
+
+    n = math.prod(stack.shape[:-2])
+    if stack.ndim == 2 or n > FEW:
+        return function(stack)
+    flat = stack.reshape(n, *stack.shape[-2:])
+    return jnp.stack([function(flat[i]) for i in range(n)]).reshape(stack.shape)
 
 
 def turned(A: Array) -> Array:

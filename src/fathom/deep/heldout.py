@@ -10,7 +10,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax.scipy.stats import norm
 
-from fathom.deep.compiled import compiled
 from fathom.deep.methods import N_TEST
 from fathom.deep.model import DeepGP
 from fathom.deep.objective import predictive
@@ -23,14 +22,14 @@ PRIOR_SD = 0.5  # of the factor's logarithm: held-out rows may be few
 WORST = -1e30  # a sum of logarithms that is no number
 
 
-@compiled
+@eqx.filter_jit
 def _log_density(model: DeepGP, X: Any, Y: Any, key: Any, n: int) -> Any:
     """Log densities (1, N) of the rows."""
     f, log_weights, _ = model(X, key, n, common=True)
     return predictive(model.likelihood, Y, f, log_weights)[None]
 
 
-@compiled
+@eqx.filter_jit
 def _widened(model: DeepGP, X: Any, Y: Any, key: Any, n: int) -> Any:
     """Log densities (F, N) of the rows under all factors."""
     f, log_weights, _ = model(X, key, n, common=True)
@@ -45,7 +44,7 @@ def _widened(model: DeepGP, X: Any, Y: Any, key: Any, n: int) -> Any:
     return jax.lax.map(at, jnp.asarray(FACTORS, X.dtype))
 
 
-@compiled
+@eqx.filter_jit
 def _latent(model: DeepGP, X: Any, key: Any, n: int) -> Any:
     f, log_weights, _ = model(X, key, n, common=True)
     return f.mean, f.var, log_weights

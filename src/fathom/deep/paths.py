@@ -15,7 +15,6 @@ import numpy as np
 
 from fathom import linalg
 from fathom.arrays import Array
-from fathom.deep.compiled import compiled
 from fathom.deep.energy import belief
 from fathom.deep.layer import Layer
 from fathom.deep.model import DeepGP
@@ -74,7 +73,7 @@ def _alone(layer: Layer, factors: bool, at: np.ndarray, w: int, seed: int, n: in
     return tuple(np.asarray(a, dtype=float) for a in (drawn, mean[:, w], Z[:, 0], values[:, w]))
 
 
-@compiled
+@eqx.filter_jit
 def paths(model: DeepGP, X: Array, key: Any, n: int) -> list[Array]:
     """Draws (n, N, W) of every layer's outputs at the rows of X, the last one's latent functions."""
 

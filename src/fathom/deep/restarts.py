@@ -17,7 +17,6 @@ from jax.flatten_util import ravel_pytree
 
 from fathom import linalg
 from fathom.arrays import Array
-from fathom.deep.compiled import compiled
 from fathom.deep.methods import Method
 from fathom.deep.model import Architecture, DeepGP, build
 from fathom.deep.steps import loss
@@ -79,13 +78,14 @@ def _value(vector: Array, key: Any, n: int, X: Array, Y: Array, method: Method, 
     return -rows * loss(model, method, X, Y, key, jnp.ones((), X.dtype), rows, None, n)[0]
 
 
-@compiled
+@eqx.filter_jit
 def _slopes(vectors: Array, keys: Any, *fixed: Any) -> tuple[Array, Array]:
     """Objectives (starts) and their gradients, each start with draws of its own."""
-    return jax.vmap(jax.value_and_grad(lambda v, k: _value(v, k, fixed[2].n_points, *fixed)))(vectors, keys)
+    slope = jax.value_and_grad(lambda v, k: _value(v, k, fixed[2].n_points, *fixed))
+    return jax.lax.map(lambda pair: slope(*pair), (vectors, keys))
 
 
-@compiled
+@eqx.filter_jit
 def _values(vectors: Array, key: Any, *fixed: Any) -> Array:
     """Objectives with many draws, the same for all."""
     return jax.lax.map(lambda v: _value(v, key, FRESH, *fixed), vectors)

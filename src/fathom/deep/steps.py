@@ -21,7 +21,6 @@ import optax  # type: ignore[import-untyped]
 
 from fathom import linalg
 from fathom.arrays import Array
-from fathom.deep.compiled import compiled
 from fathom.deep.energy import penalty, through
 from fathom.deep.layer import Moments
 from fathom.deep.methods import Method
@@ -170,7 +169,7 @@ def with_natural(model: DeepGP, natural: Natural) -> DeepGP:
     return eqx.tree_at(_q, model, (mean, root))
 
 
-@compiled
+@eqx.filter_jit
 def run(method: Method, state: State, Xs: Array, Ys: Array, key: Any, knobs: Knobs) -> tuple[State, Array]:
     """Steps on a stack of minibatches (k, b, D), (k, b, P): the state after them, and the loss of each."""
     arrays, structure = eqx.partition(state, eqx.is_array)

@@ -7,7 +7,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from fathom.arrays import Array
-from fathom.deep.compiled import compiled
 from fathom.deep.energy import Belief, Factors, factors_of, holding, refined, through
 from fathom.deep.model import DeepGP
 
@@ -28,7 +27,7 @@ def _refined(model: DeepGP, factors: Factors, X: Array, Y: Array, n: int) -> Fac
     return refined(factors, lambda means, covs: _log_z(model, X, Y, means, covs), n, len(X) / n)
 
 
-@compiled
+@eqx.filter_jit
 def _log_z(model: DeepGP, X: Array, Y: Array, means: list[Array], covs: list[Array]) -> Array:
     """log Z of every row, for cavities with these moments."""
     beliefs = [Belief(m, c, jnp.zeros((), m.dtype)) for m, c in zip(means, covs, strict=True)]
