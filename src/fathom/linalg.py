@@ -141,13 +141,15 @@ def _each(function: Callable[[Array], Array], stack: Array) -> Array:
     On a CPU, a LAPACK routine that gets several matrices at once spreads them over the threads of jaxlib 0.10.2 and
     sometimes waits for them for ever: four of five trainings with three units in a layer hung so.
     """
+    import jax
     import jax.numpy as jnp
 
     n = math.prod(stack.shape[:-2])
-    if stack.ndim == 2 or n > FEW:
+    if n > FEW:
         return function(stack)
+    alone = jax.custom_batching.sequential_vmap(function)  # also where the caller maps over models
     flat = stack.reshape(n, *stack.shape[-2:])
-    return jnp.stack([function(flat[i]) for i in range(n)]).reshape(stack.shape)
+    return jnp.stack([alone(flat[i]) for i in range(n)]).reshape(stack.shape)
 
 
 def turned(A: Array) -> Array:

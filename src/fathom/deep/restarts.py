@@ -81,8 +81,7 @@ def _value(vector: Array, key: Any, n: int, X: Array, Y: Array, method: Method, 
 @eqx.filter_jit
 def _slopes(vectors: Array, keys: Any, *fixed: Any) -> tuple[Array, Array]:
     """Objectives (starts) and their gradients, each start with draws of its own."""
-    slope = jax.value_and_grad(lambda v, k: _value(v, k, fixed[2].n_points, *fixed))
-    return jax.lax.map(lambda pair: slope(*pair), (vectors, keys))
+    return jax.vmap(jax.value_and_grad(lambda v, k: _value(v, k, fixed[2].n_points, *fixed)))(vectors, keys)
 
 
 @eqx.filter_jit
