@@ -205,7 +205,7 @@ class _Run:
             if large and stage and not last:
                 attempts, hopeless = self.sandwich(problem, attempts, depth)
                 out += hopeless
-        if len(problem.y) > LONG and attempts:
+        if large and attempts:
             attempts[:1] = self._stage(retune, problem, attempts[:1], race[-1][0], depth)
         return sorted(self.judged(problem, attempts, depth) + out, key=self.score)
 

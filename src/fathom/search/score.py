@@ -205,7 +205,7 @@ def retune(problem: Problem, attempt: Attempt, iterations: int) -> Attempt:
 def _retuned(problem: Problem, best: Attempt, iterations: int, every: bool = False) -> Attempt:
     """The best of a fit and its climbs from half and twice each new period, or every period."""
     cycles = [n for n, node in enumerate(walk(best.kernel)) if isinstance(node, Per) and (every or not node.given)]
-    for vector in _harmonics(best, cycles) if len(problem.y) <= LONG else _seconds(best, cycles):
+    for vector in _harmonics(best, cycles) if problem.inducing is None else _seconds(best, cycles):
         other = climbed(problem, replace(best, vectors=(vector,), values=(FAILED,)), iterations)
         if other.reason is None and other.value > best.value:
             best = other
