@@ -68,7 +68,7 @@ def files() -> set[str]:
         (f"--model 'magic': there is no such model; choose from: {SAVED}", "fit d.csv --model magic"),
         ("--widths '3;3': whole numbers separated by commas, such as 3 or 3,3", "fit d.csv --model dspp --widths 3;3"),
         (
-            r"--widths is for deep models \(dsvi, gamma, dspp\): svgp has no hidden layers",
+            r"--widths is for deep models \(dsvi, gamma, dspp, sampling, sep\): svgp has no hidden layers",
             "fit d.csv --model svgp --widths 3",
         ),
         ("cannot write no/m.fathom: there is no folder no; make it", "fit d.csv --out no/m.fathom"),

@@ -159,7 +159,7 @@ def test_inducing_points_cover_the_series():
 def test_a_part_has_no_inducing_points_and_the_limits_of_the_whole():
     """In a part of the rows the steps are longer, but a short period stays allowed."""
     x = np.arange(3000.0)[:, None]
-    problem = Problem(x, np.sin(x[:, 0]), (np.array([24.0]),), "x", inducing_rows(x))
+    problem = Problem(x, np.sin(x[:, 0]), (np.array([24.0]),), "long cycle", inducing_rows(x))
     part = screened(problem, SCREEN)
     assert part.inducing is None
     assert len(part.X) < len(x)

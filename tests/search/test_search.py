@@ -197,7 +197,7 @@ def test_a_short_smooth_term_does_not_hide_a_cycle():
     X, _ = planted()
     y = np.sin(2 * np.pi * X[:, 0] / 0.5) + 0.1 * np.random.default_rng(0).standard_normal(len(X))
     parent = parse("SE(variance=1.0, lengthscale=0.1)*Per + WN(variance=0.05)")
-    problem = Problem(X, y, (np.array([0.5]),), "x")
+    problem = Problem(X, y, (np.array([0.5]),), "short term")
     attempt = begin(problem, Attempt(parent, 0), 60)
     assert attempt.fitted.children[0].children[0].lengthscale > 0.5
     assert criterion(attempt, len(y), "aic") < criterion(attempt, len(y), "bic")
