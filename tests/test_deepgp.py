@@ -162,7 +162,7 @@ def test_sep_may_end_with_explicit_sweeps():
     assert metrics.rmse(swept.predict_dist(X), y) < 0.5 * y.std()
 
 
-def test_widths_may_be_chosen_by_held_out_rows(monkeypatch):
+def test_widths_may_be_chosen_by_held_out_rows(monkeypatch, tmp_path):
     from fathom.deep import choose
 
     monkeypatch.setattr(choose, "candidates", lambda d: [(), (2,)])
@@ -171,6 +171,19 @@ def test_widths_may_be_chosen_by_held_out_rows(monkeypatch):
     assert model.widths_ == min(tried, key=tried.get)
     assert model.model_.widths == model.widths_
     assert model.notes_[0].startswith(f"widths {list(model.widths_)} chosen by held-out NLL ([]: ")
+    fathom.save(model, tmp_path / "auto.fathom")
+    again = fathom.load(tmp_path / "auto.fathom")
+    assert again.widths == model.widths_
+    assert np.array_equal(again.predict(X), model.predict(X))
+
+
+def test_a_file_keeps_the_widths_that_were_chosen(tmp_path, monkeypatch):
+    from fathom.deep import choose
+
+    monkeypatch.setattr(choose, "candidates", lambda d: [(2,)])
+    model = make("dsvi", widths="auto").fit(X, y)
+    fathom.save(model, tmp_path / "auto.fathom")
+    assert np.array_equal(fathom.load(tmp_path / "auto.fathom").predict(X), model.predict(X))
 
 
 def test_candidates_for_widths():

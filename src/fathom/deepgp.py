@@ -153,6 +153,12 @@ class DeepParameters(Stochastic):
         scores = ", ".join(f"{list(w)}: {nll:.3f}" for w, nll in self.widths_scores_)
         self.notes_.append(f"widths {list(self.widths_)} chosen by held-out NLL ({scores})")
 
+    def _described(self) -> dict[str, Any]:
+        found = super()._described()
+        if self.widths == "auto":  # what was chosen decides the structure that a file is read into
+            found["params"]["widths"] = list(self.widths_)
+        return found
+
     def _architecture(self) -> Any:
         from fathom.deep.model import Architecture
         from fathom.deep.propagate import RULES
