@@ -51,7 +51,7 @@ from fathom.search.trace import BARE_MENTION, Level, Model, Trace, TraceError, k
 # by a few units of BIC, at a tenth of the cost of full fits
 Race = tuple[tuple[int, float, int | None], ...]
 RACE: Race = ((4, 0.5, SCREEN), (8, 0.25, None), (16, 0.12, None), (62, 0.05, None), (200, 1.0, None))
-LONG_RACE: Race = ((12, 0.25, SCREEN), (12, 0.05, 2 * SCREEN), (35, 0.02, None), (60, 1.0, None))
+LONG_RACE: Race = ((8, 0.25, SCREEN), (12, 0.05, 2 * SCREEN), (20, 0.02, None), (60, 1.0, None))
 # over several inputs a part of the rows ranks well: no period has to be in tune; concrete500, four levels: half the
 # time of RACE for 3 units of BIC
 WIDE_RACE: Race = ((4, 0.12, SCREEN), (12, 0.04, None), (100, 0.02, None), (200, 1.0, None))
