@@ -104,7 +104,7 @@ class Stochastic(BaseEstimator):
 
         settings, method = self._settings(len(X)), self._method()
         if n_starts := self._n_starts(len(X)):
-            self._climb(X, Y, n_classes, n_starts, settings.seed)
+            self._climb(X, Y, n_classes, n_starts, settings.seed, self._report(on_check))
             return
         with self._precision():
             features = self._features(X)
@@ -129,12 +129,12 @@ class Stochastic(BaseEstimator):
         """Starts of a climb with all rows at once; 0: minibatches."""
         return 0
 
-    def _climb(self, X: np.ndarray, Y: np.ndarray, n_classes: int, n_starts: int, seed: int) -> None:
+    def _climb(self, X: np.ndarray, Y: np.ndarray, n_classes: int, n_starts: int, seed: int, tell: Any) -> None:
         from fathom.deep.restarts import learn
 
-        iterations = self.n_steps or MOST_ITERATIONS
+        arch, iterations, rest = self._architecture(), self.n_steps or MOST_ITERATIONS, (self.time_limit, tell)
         with self._precision():
-            trained = learn(self._method(), self._architecture(), X, Y, n_starts, iterations, seed, n_classes)
+            trained = learn(self._method(), arch, X, Y, n_starts, iterations, seed, n_classes, *rest)
         self.beta_, self.n_seen_ = 1.0, len(X)
         self._keep(trained, seed)
 

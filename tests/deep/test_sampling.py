@@ -104,6 +104,16 @@ def test_the_best_start_by_fresh_draws_is_kept(learnt):
     assert objectives[-1] > value(model_of((1,), 0), n=100) / len(X)
 
 
+def test_a_climb_tells_how_far_it_is_and_ends_in_time(learnt):
+    told = []
+    arch = Architecture((1,), 5, dtype="float64")
+    stopped = restarts.learn(SAMPLING, arch, X, Y, 3, 30, 0, 0, 1e-9, lambda *entry: told.append(entry))
+    assert stopped.status == "time limit"
+    assert [(entry["step"], total) for entry, total in told] == [(1, 30)]
+    assert stopped.history[-1]["objective"] <= learnt.history[-1]["objective"]
+    assert np.isfinite(value(stopped.model))
+
+
 def test_same_seed_same_answer(learnt):
     again = restarts.learn(SAMPLING, Architecture((1,), 5, dtype="float64"), X, Y, 3, 60, 0)
     leaves = [jax.tree.leaves(eqx.filter(trained.model, eqx.is_array)) for trained in (again, learnt)]

@@ -20,7 +20,7 @@ from fathom.arrays import Array
 from fathom.deep.methods import Method
 from fathom.deep.model import Architecture, DeepGP, build
 from fathom.deep.steps import loss
-from fathom.deep.train import Trained
+from fathom.deep.train import OnCheck, Trained
 from fathom.fit import Result, Space, climb_together
 
 FRESH = 100  # draws that rank the starts
@@ -28,6 +28,7 @@ REACH = 3.0  # how far a parameter may go from where it began: logarithms (a fac
 FREE = 10.0  # and whitened values: a few standard deviations of the prior
 SHAKE = 0.5  # of the hidden values of all starts but the first
 TOLERANCE = 1e-7
+EVERY = 20  # evaluations between two reports
 
 
 def learn(
@@ -39,9 +40,11 @@ def learn(
     max_iterations: int,
     seed: int,
     n_classes: int = 0,
+    time_limit: float | None = None,
+    on_check: OnCheck | None = None,
 ) -> Trained:
-    """The best of several starts on standardised rows."""
-    begun = time.monotonic()
+    """The best of several starts on standardised rows; when the time is over, where they have come to."""
+    watch = _Watch(len(X), max_iterations, time_limit or np.inf, on_check)
     models = [start(method, arch, X, Y, seed, i, n_classes) for i in range(n_starts)]
     vectors, unravel, static = _flat(models)
     keys = jnp.stack([jax.random.key(seed * 1000 + i) for i in range(n_starts)])
@@ -50,7 +53,10 @@ def learn(
     space = Space(np.ones(vectors.shape[1]), np.array([vectors.min(0) - reach, vectors.max(0) + reach]).T)
 
     def climb(V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if watch.over():
+            return np.full(len(V), np.nan), np.zeros_like(V)  # no start can climb further
         values, slopes = _slopes(jnp.asarray(V, arch.dtype), keys, *fixed)
+        watch.saw(np.asarray(values, dtype=float))
         return np.asarray(values, dtype=float), np.asarray(slopes, dtype=float)
 
     runs = climb_together(climb, list(vectors), space, max_iterations, TOLERANCE)
@@ -58,11 +64,33 @@ def learn(
     fresh = np.nan_to_num(np.asarray(_values(ends, jax.random.key(seed + 7), *fixed)), nan=-np.inf)
     best = int(np.argmax(fresh))
     trained = Trained(eqx.combine(unravel(ends[best]), static), int(runs[best].stats["iterations"]))
-    trained.history = _history(runs, fresh / len(X), time.monotonic() - begun)
+    trained.history = _history(runs, fresh / len(X), watch.seconds())
+    trained.status = "time limit" if watch.over() else trained.status
     if not np.isfinite(fresh[best]):
         trained.status = "diverged"
         trained.notes.append("no start could be evaluated: the model is where the first one began")
     return trained
+
+
+class _Watch:
+    """The clock of a climb, and what it tells on the way."""
+
+    def __init__(self, n_rows: int, total: int, limit: float, on_check: OnCheck | None):
+        self.n_rows, self.total, self.limit, self.on_check = n_rows, total, limit, on_check
+        self.begun, self.step, self.best = time.monotonic(), 0, -np.inf
+
+    def seconds(self) -> float:
+        return time.monotonic() - self.begun
+
+    def over(self) -> bool:
+        return self.step > 0 and self.seconds() > self.limit  # all starts are evaluated once: there is an answer
+
+    def saw(self, values: np.ndarray) -> None:
+        self.step += 1
+        self.best = max(self.best, float(np.max(np.nan_to_num(values, nan=-np.inf))) / self.n_rows)
+        if self.on_check is not None and self.step % EVERY == 1:
+            entry = {"step": min(self.step, self.total), "objective": self.best, "validation NLL": None}
+            self.on_check(entry, self.total)
 
 
 def _history(runs: list[Result], fresh: np.ndarray, seconds: float) -> list[dict[str, Any]]:
