@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+import fathom.kernels.lags
+import fathom.kernels.plan
 from fathom.kernels import LEAVES, ArcCos, bind, from_vector, n_free, parse, to_vector
 from fathom.kernels.lags import DistinctLags, Lags, RegularLags, lags_of
 from fathom.kernels.plan import Plan
@@ -38,6 +40,15 @@ def check_against_jax(kernel, X, tolerance=1e-10):
 
 @pytest.mark.parametrize("text", EVERY_LEAF + COMPOSITES)
 def test_equals_jax(text, grid):
+    check_against_jax(parse(text), grid, tolerance=1e-8)
+
+
+@pytest.mark.parametrize("text", [*COMPOSITES, "Per*ArcCos + Lin*SE"])
+def test_blocks_equal_jax(text, grid, monkeypatch):
+    """Long series go by blocks of rows; here blocks of five, the last one shorter."""
+    for module in (fathom.kernels.lags, fathom.kernels.plan):
+        monkeypatch.setattr(module, "WHOLE", 6)
+        monkeypatch.setattr(module, "BLOCK", 5)
     check_against_jax(parse(text), grid, tolerance=1e-8)
 
 

@@ -7,9 +7,12 @@ each lag. Matrices are symmetric and given by their lower triangle.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+WHOLE, BLOCK = 700, 64  # matrices of more rows are filled by blocks of so many: those stay in the cache
 MERGE = 1e-6  # lags closer than this part of the median step are one lag
 
 
@@ -56,6 +59,11 @@ class Lags(Pairs):
         matrix[self._flat] = values
         return matrix.reshape(self.n, self.n)
 
+    def rows_of(self, values: np.ndarray) -> Callable[[slice], np.ndarray]:
+        """The same by blocks of rows, up to the diagonal: a function of the rows."""
+        matrix = self.expand(values)
+        return lambda rows: matrix[rows, : rows.stop]
+
     def pull(self, padded: np.ndarray) -> np.ndarray:
         """Sums over all ordered pairs of each lag; `padded` is a lower triangle, flat, with n zeros behind it."""
         return padded[self._flat] * self._count
@@ -71,6 +79,8 @@ class DistinctLags(Lags):
         self._index[self._rows, self._columns] = index
         self._index[self._columns, self._rows] = index
         self._lower = index
+        starts = range(0, self.n, BLOCK) if self.n > WHOLE else ()
+        self._blocks = {i: np.ascontiguousarray(self._index[i : i + BLOCK, : i + BLOCK]) for i in starts}
 
     def _differences(self, column: int) -> np.ndarray:
         return self._values
@@ -78,9 +88,24 @@ class DistinctLags(Lags):
     def expand(self, values: np.ndarray) -> np.ndarray:
         return values[self._index]
 
+    def rows_of(self, values: np.ndarray) -> Callable[[slice], np.ndarray]:
+        if self.n <= WHOLE:
+            return super().rows_of(values)
+
+        def block(rows: slice) -> np.ndarray:  # gathering twice is cheaper than keeping
+            known = rows.stop - rows.start <= BLOCK
+            return values.take(self._blocks[rows.start] if known else self._index[rows, : rows.stop])
+
+        return block
+
     def pull(self, padded: np.ndarray) -> np.ndarray:
-        weights = padded[self._flat] * self._count
-        return np.bincount(self._lower, weights=weights, minlength=len(self._values))
+        if self.n <= WHOLE:
+            weights = padded[self._flat] * self._count
+            return np.bincount(self._lower, weights=weights, minlength=len(self._values))
+        lower = padded[: self.n**2]  # zeros above; all but the diagonal, whose lag is the first, stand for two pairs
+        sums = 2 * np.bincount(self._index.ravel(), weights=lower, minlength=len(self._values))
+        sums[0] -= lower[:: self.n + 1].sum()
+        return sums
 
 
 class RegularLags(Lags):

@@ -24,7 +24,7 @@ from scipy.linalg import blas
 
 from fathom.kernels.base import Kernel, walk
 from fathom.kernels.combine import Product, Sum, Switch
-from fathom.kernels.lags import Lags, lags_of
+from fathom.kernels.lags import BLOCK, WHOLE, Lags, lags_of
 from fathom.kernels.leaves import SE, WN, ArcCos, C
 from fathom.kernels.nonstationary import RankOne
 from fathom.kernels.stationary import Radial, Slopes, Stationary
@@ -50,7 +50,7 @@ class Values:
     vector: np.ndarray
     nodes: list[Kernel]  # in the order of `walk`; those above the leaves do not hold them
     factor: dict[Place, tuple[np.ndarray, Slopes]]
-    products: dict[int, Any] = field(default_factory=dict)  # by group: (w, W, v, T)
+    products: dict[int, Any] = field(default_factory=dict)  # by group: (w, v, T)
 
 
 class Expansion:
@@ -210,8 +210,8 @@ class Plan(Expansion):
         n = len(self.X)
         self._storage = np.zeros(n * n + n)  # n zeros behind the matrix: `Lags.pull` reads rows one longer
         self._spare = np.zeros(n * n + n)
-        self._buffer = np.empty((n, n))
-        self._outer: dict[int, np.ndarray] = {}
+        self._blocks = [slice(i, min(i + BLOCK, n)) for i in range(0, n, BLOCK)] if n > WHOLE else [slice(0, n)]
+        self._scratch = [np.empty((self._blocks[0].stop, n)) for _ in range(2)]
         self.K = self._storage[: n * n].reshape(n, n)
         self._H = self._spare[: n * n].reshape(n, n)
 
@@ -241,28 +241,34 @@ class Plan(Expansion):
             if fresh:
                 K[:] = 0
             blas.dsyr(float(v), w, lower=0, a=K.T, overwrite_a=1)
-            values.products[g] = (w, None, v, None)
+            values.products[g] = (w, v, None)
             return False
-        T = self.lags.expand(v) if not constant else np.broadcast_to(np.asarray(v), K.shape)
-        W = None if w is None else np.multiply(w[:, None], w, out=self._weight_matrix(g))
-        for place in group.matrices:
-            A = values.factor[place][0]
-            W = A.copy() if W is None else np.multiply(W, A, out=W)
-        values.products[g] = (w, W, v, T)
-        if W is None:
-            np.copyto(K, T) if fresh else np.add(K, T, out=K)
-        elif fresh:
-            np.multiply(W, T, out=K)
-        else:
-            np.multiply(W, T, out=self._buffer)
-            np.add(K, self._buffer, out=K)
+        T = self.lags.rows_of(v) if not constant else lambda _: np.asarray(v)
+        values.products[g] = (w, v, T)
+        for rows in self._blocks:
+            block, part = K[rows, : rows.stop], T(rows)
+            W = self._weights_of(values, group, w, rows)
+            if W is not None:
+                part = np.multiply(W, part, out=block if fresh else W)
+            if fresh and W is None:
+                np.copyto(block, part)
+            elif not fresh:
+                np.add(block, part, out=block)
         return False
 
-    def _weight_matrix(self, g: int) -> np.ndarray:
-        """A matrix for w wᵀ, kept from one evaluation to the next: new memory costs more than filling it."""
-        if g not in self._outer:
-            self._outer[g] = np.empty_like(self.K)
-        return self._outer[g]
+    def _weights_of(self, values: Values, group: Group, w: np.ndarray | None, rows: slice) -> np.ndarray | None:
+        """w wᵀ ∘ A in a block of rows; None when there is neither. In scratch memory: new memory costs more."""
+        W = self._block(0, rows)
+        if w is not None:
+            np.multiply(w[rows, None], w[: rows.stop], out=W)
+        elif group.matrices:
+            W.fill(1.0)
+        for place in group.matrices:
+            np.multiply(W, values.factor[place][0][rows, : rows.stop], out=W)
+        return W if w is not None or group.matrices else None
+
+    def _block(self, i: int, rows: slice) -> np.ndarray:
+        return self._scratch[i][: rows.stop - rows.start, : rows.stop]
 
     def _noise(self, values: Values, group: Group, w: np.ndarray | None) -> Any:
         # stationary factors are 1 at lag zero, so of a noise term only scales and weights are left
@@ -286,24 +292,35 @@ class Plan(Expansion):
 
     def _pull_group(self, values: Values, g: int, gradients: dict) -> None:
         group, G = self.groups[g], self.K
-        w, W, v, T = values.products[g]
+        w, v, T = values.products[g]
         if T is None:  # rank one: c w wᵀ
             Gw = blas.dsymv(1.0, G.T, w, lower=0)
             self._pull_scales(values, group, lambda term: float(w @ Gw) * self._coefficient(values, term), gradients)
             self._pull_weights(values, group, 2 * v * Gw, gradients)
             return
-        if W is not None:
-            np.multiply(G, W, out=self._H)
-        pulled = self.lags.pull(self._storage if W is None else self._spare)
+        weighted = w is not None or bool(group.matrices)
+        for rows in self._blocks if weighted else []:
+            W: Any = self._weights_of(values, group, w, rows)
+            np.multiply(G[rows, : rows.stop], W, out=self._H[rows, : rows.stop])
+        pulled = self.lags.pull(self._spare if weighted else self._storage)
         for term in group.terms:
             self._pull_term(values, term, group, pulled, gradients)
         if w is not None:
-            S = np.multiply(G, T, out=self._H)
-            for place in group.matrices:
-                S *= values.factor[place][0]
-            self._pull_weights(values, group, 2 * (S @ w + w @ S - S.diagonal() * w), gradients)
+            self._pull_weights(values, group, 2 * self._by_weight(values, group, w, T), gradients)
         for place in group.matrices:
-            self._pull_matrix(values, group, place, w, T, gradients)
+            self._pull_matrix(values, group, place, w, T(slice(0, len(G))), gradients)
+
+    def _by_weight(self, values: Values, group: Group, w: np.ndarray, T: Any) -> np.ndarray:
+        """(G ∘ T ∘ A) w for the symmetric G."""
+        found = np.zeros(len(w))
+        for rows in self._blocks:
+            S = np.multiply(self.K[rows, : rows.stop], T(rows), out=self._block(1, rows))
+            for place in group.matrices:
+                S *= values.factor[place][0][rows, : rows.stop]
+            found[rows] += S @ w[: rows.stop]
+            found[: rows.stop] += w[rows] @ S
+            found[rows] -= S[:, rows].diagonal() * w[rows]
+        return found
 
     def _pull_noise(self, values: Values, group: Group, gradients: dict) -> None:
         by_noise = self.K.diagonal().copy()

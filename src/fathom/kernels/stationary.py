@@ -224,8 +224,11 @@ def squared_distance(A: Array, B: Array, xp: Any) -> Array:
         return cdist(A, B, "sqeuclidean")
     if A.shape[1] <= (16 if A.dtype == np.float64 else 1):
         return sum((A[:, d, None] - B[None, :, d]) ** 2 for d in range(A.shape[1]))
-    square = (A**2).sum(-1)[:, None] + (B**2).sum(-1)[None, :] - 2 * A @ B.T
-    return xp.maximum(square, 0.0)
+    # ‖a‖² + ‖b‖² − 2ab as one product: its slopes are products too, without passes over the matrix for each sum
+    one_A, one_B = xp.ones((len(A), 1), A.dtype), xp.ones((len(B), 1), B.dtype)
+    left = xp.concatenate([A, (A**2).sum(-1, keepdims=True), one_A], 1)
+    right = xp.concatenate([-2 * B, one_B, (B**2).sum(-1, keepdims=True)], 1)
+    return xp.maximum(left @ right.T, 0.0)
 
 
 class SE(Radial):
