@@ -30,11 +30,12 @@ from fathom.kernels.leaves import SE, Matern12
 from fathom.kernels.vector import from_vector, slots, to_vector
 from fathom.linalg import NotPositiveDefinite
 from fathom.search.guards import guarded_space
+from fathom.search.score import LONG
 
 ORIGINS, HORIZON = 3, 0.1  # past horizons, each of this share of the rows
 MOST = 5  # models within reach that forecast
 ROWS = 1500  # at the end of the data, from which past forecasts are made
-RELEARN, LEARN = 20, 60  # iterations at every origin; for a twin
+RELEARN, LEARN = 20, 60  # iterations at every origin; for a twin. Half of them for long series, which say more
 FAR = 10.0  # ranges: a Matérn-1/2 with this lengthscale is a random walk over the data
 WIDEST = 30.0  # times the variance of the function, before doubt
 
@@ -140,7 +141,7 @@ def look_back(data: tuple[np.ndarray, np.ndarray], item: tuple[Kernel, bool]) ->
     """A model (a twin is fitted first) and its past forecasts; None when it cannot be evaluated."""
     (X, y), (kernel, persistent) = data, item
     try:
-        learnt = learnt_anew(kernel, X, y, LEARN) if persistent else kernel
+        learnt = learnt_anew(kernel, X, y, _steps(LEARN, len(y))) if persistent else kernel
         evidence = Evidence(learnt, X, y).value(np.array(to_vector(learnt), dtype=float))
         return View(learnt, evidence, past_forecasts(learnt, X, y))
     except NotPositiveDefinite:
@@ -155,11 +156,15 @@ def past_forecasts(kernel: Kernel, X: np.ndarray, y: np.ndarray) -> Past:
         if origin < max(10, 2 * steps):
             break
         ahead = slice(origin, origin + steps)
-        known = learnt_anew(kernel, X[:origin], y[:origin], RELEARN)
+        known = learnt_anew(kernel, X[:origin], y[:origin], _steps(RELEARN, len(y)))
         posterior = condition(GP(known), X[:origin], y[:origin])
         function, observed = posterior.var(X[ahead]), posterior.var(X[ahead], noise=True)
         rows.append(np.column_stack([y[ahead], posterior.mean(X[ahead])[:, 0], observed - function, function]))
     return Past(*np.concatenate(rows).T)
+
+
+def _steps(iterations: int, n: int) -> int:
+    return iterations if n <= LONG else iterations // 2
 
 
 def learnt_anew(kernel: Kernel, X: np.ndarray, y: np.ndarray, iterations: int) -> Kernel:
