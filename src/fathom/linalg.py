@@ -202,13 +202,20 @@ def inverse_root(K: Array) -> Array:
 
 
 def log_normal(residual: Array, cov: Array) -> Array:
-    """log N(residual | 0, cov) of a stack of small covariances (…, P, P), in JAX."""
+    """log N(residual | 0, cov) of a stack of small covariances (…, P, P), in JAX.
+
+    One output after the other, each given those before: a stack of thousands is no work for LAPACK (see `_each`).
+    """
     import jax.numpy as jnp
 
-    half = whitening(cov, 0.0)
-    z = jnp.einsum("...ij,...j->...i", half, residual)
-    log_det = -2 * jnp.sum(jnp.log(jnp.diagonal(half, axis1=-2, axis2=-1)), -1)
-    return -0.5 * (jnp.sum(z**2, -1) + log_det + residual.shape[-1] * math.log(2 * math.pi))
+    total = 0.0
+    for _ in range(residual.shape[-1]):
+        first, var, beside = residual[..., 0], cov[..., 0, 0], cov[..., 1:, 0]
+        total = total - 0.5 * (first**2 / var + jnp.log(2 * math.pi * var))
+        slope = beside / var[..., None]
+        residual = residual[..., 1:] - slope * first[..., None]
+        cov = cov[..., 1:, 1:] - slope[..., :, None] * beside[..., None, :]
+    return total
 
 
 def solve_square(A: Array, B: Array) -> Array:
