@@ -51,12 +51,12 @@ from fathom.search.trace import BARE_MENTION, Level, Model, Trace, TraceError, k
 # by a few units of BIC, at a tenth of the cost of full fits
 Race = tuple[tuple[int, float, int | None], ...]
 RACE: Race = ((4, 0.5, SCREEN), (8, 0.25, None), (16, 0.12, None), (62, 0.05, None), (200, 1.0, None))
-LONG_RACE: Race = ((8, 0.25, SCREEN), (12, 0.05, 2 * SCREEN), (20, 0.01, None), (60, 1.0, None))
+LONG_RACE: Race = ((12, 0.25, SCREEN), (12, 0.05, 2 * SCREEN), (35, 0.02, None), (60, 1.0, None))
 # over several inputs a part of the rows ranks well: no period has to be in tune; concrete500, four levels: half the
 # time of RACE for 3 units of BIC
 WIDE_RACE: Race = ((4, 0.12, SCREEN), (12, 0.04, None), (100, 0.02, None), (200, 1.0, None))
 LARGE_RACE: Race = ((20, 0.25, SCREEN), (12, 0.08, None), (35, 0.05, None), (25, 1.0, None))
-FINALISTS, FEW_FINALISTS = 4, 3  # the second of a long series, where each costs seconds
+FINALISTS = 4
 CYCLES = {"Per", "Cos", "SM"}  # base kernels that need to know of periods
 BUFFER, STEPS = 8, 10  # kept whatever their upper bound; steps that tighten it
 
@@ -191,7 +191,6 @@ class _Run:
         out: list[Attempt] = []
         large = problem.inducing is not None
         race = LARGE_RACE if large else LONG_RACE if len(problem.y) > LONG else RACE
-        finalists = FEW_FINALISTS if race is LONG_RACE else FINALISTS
         race = WIDE_RACE if race is RACE and problem.X.shape[1] > 1 else race
         for stage, (iterations, share, rows) in enumerate(race):
             if depth > 0 and time.monotonic() > self.deadline:  # noise alone is always fitted: there is an answer
@@ -200,7 +199,7 @@ class _Run:
             task = polish if last else partial(proceed if stage else begin, rows=rows)
             attempts = self._stage(task, problem, attempts, iterations, depth)
             attempts = self.ranked(attempts, rows)
-            n = len(attempts) if last else max(finalists, int(np.ceil(share * len(kernels))))
+            n = len(attempts) if last else max(FINALISTS, int(np.ceil(share * len(kernels))))
             out += [a for i, a in enumerate(attempts) if i >= n or a.reason is not None]
             attempts = [only_best(a) for a in attempts[:n] if a.reason is None]
             if large and stage and not last:

@@ -132,8 +132,6 @@ def proceed(problem: Problem, attempt: Attempt, iterations: int, rows: int | Non
         return moved
     whole, vectors = evidence_of(problem, attempt.kernel), moved.vectors
     if len(problem.y) > LONG:
-        if problem.inducing is None:  # all rows cost as much as the climb: the part chooses among starts
-            vectors = only_best(moved).vectors
         vectors = (*vectors, *_restored(attempt.kernel, vectors))
     return replace(moved, part=moved.value, vectors=vectors, values=tuple(_value(whole, vector) for vector in vectors))
 
