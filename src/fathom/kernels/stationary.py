@@ -204,8 +204,12 @@ class Radial(Leaf):
         return f, {"lengthscale": slope, **others}
 
     def evaluate(self, X: Array, Z: Array, same: bool, xp: Any) -> Array:
+        return self.variance * self.phi(self.distance(X, Z, xp), xp)
+
+    def distance(self, X: Array, Z: Array, xp: Any) -> Array:
+        """s of all pairs; in single precision it may be negative by a rounding error."""
         A, B = (self.columns(M) / self.lengthscale for M in (X, Z))
-        return self.variance * self.phi(squared_distance(A, B, xp), xp)
+        return squared_distance(A, B, xp)
 
     def evaluate_diag(self, X: Array, same: bool, xp: Any) -> Array:
         self.columns(X)
@@ -228,13 +232,18 @@ def squared_distance(A: Array, B: Array, xp: Any) -> Array:
     one_A, one_B = xp.ones((len(A), 1), A.dtype), xp.ones((len(B), 1), B.dtype)
     left = xp.concatenate([A, (A**2).sum(-1, keepdims=True), one_A], 1)
     right = xp.concatenate([-2 * B, one_B, (B**2).sum(-1, keepdims=True)], 1)
-    return xp.maximum(left @ right.T, 0.0)
+    return left @ right.T if A.dtype == np.float32 else xp.maximum(left @ right.T, 0.0)
 
 
 class SE(Radial):
     """Squared exponential: exp(−s/2), thesis B.4."""
 
     name = "SE"
+
+    def evaluate(self, X: Array, Z: Array, same: bool, xp: Any) -> Array:
+        if xp is np:
+            return super().evaluate(X, Z, same, xp)
+        return xp.exp(xp.log(self.variance) - 0.5 * self.distance(X, Z, xp))  # one pass over the matrix less
 
     def phi(self, s: Array, xp: Any) -> Array:
         return xp.exp(-0.5 * s)
