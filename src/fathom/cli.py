@@ -96,7 +96,10 @@ def predict(
 @app.command()
 def compare(
     data: Data,
-    models: Annotated[str, typer.Option(help="Separated by commas: gp, gp:KERNEL, mean, linear.")] = "gp,linear,mean",
+    models: Annotated[
+        str,
+        typer.Option(help="Separated by commas: mean, linear, search, and those of fit (gp:KERNEL has a kernel)."),
+    ] = "gp,linear,mean",
     folds: Annotated[int, typer.Option(help="Parts of the data, each held out once.")] = 5,
     target: Target = None,
     time_column: Time = None,

@@ -64,7 +64,7 @@ def by_gradient(
     seed: int = 0,
     inducing: int | None = None,
     steps: int | None = None,
-    widths: tuple[int, ...] | None = None,
+    widths: tuple[int, ...] | str | None = None,
     checkpoint: Any = None,
     **_: Any,
 ) -> Any:
@@ -82,6 +82,13 @@ def by_gradient(
     return SparseGPRegressor(name, **settings | {"n_inducing": inducing or 100})
 
 
+def searched(detail: str, seed: int) -> Any:
+    """The structure search, at its defaults."""
+    from fathom.kernelsearch import KernelSearch
+
+    return KernelSearch(random_state=seed)
+
+
 def _of(name: str) -> Callable[[str, int], Model]:
     return lambda kernel, seed: by_gradient(name, kernel, seed)
 
@@ -91,6 +98,7 @@ MODELS: dict[str, Callable[[str, int], Model]] = {
     "gp": gp,
     "mean": lambda detail, seed: Mean(),
     "linear": lambda detail, seed: gp("Lin", seed),
+    "search": searched,
     **{name: _of(name) for name in (*SPARSE, *DEEP)},
 }
 # what `fathom fit` makes and a model file can hold, from its options

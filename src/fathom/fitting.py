@@ -16,7 +16,9 @@ _LEAVE_ONE_OUT = ("NLL", "RMSE", "CRPS", "coverage90")
 
 def fit(
     data: Data,
-    model: Annotated[str, typer.Option(help="gp, vfe, fitc, svgp, odsvgp, ppgpr, dsvi, gamma or dspp.")] = "gp",
+    model: Annotated[
+        str, typer.Option(help="gp, vfe, fitc, svgp, odsvgp, ppgpr, dsvi, gamma, dspp, sampling or sep.")
+    ] = "gp",
     kernel: Annotated[
         str | None, typer.Option(help='In the kernel language, such as "SE*Per + Lin".', show_default="the model's own")
     ] = None,
@@ -25,7 +27,7 @@ def fit(
     time_column: Time = None,
     drop: Drop = None,
     restarts: Annotated[int, typer.Option(help="Of gp: optimisations of the evidence.", min=1)] = 5,
-    widths: Annotated[str | None, typer.Option(help="Of deep models: units of the hidden layers, as 3 or 3,3.")] = None,
+    widths: Annotated[str | None, typer.Option(help="Of deep models: units of hidden layers, as 3,3; or auto.")] = None,
     inducing: Annotated[int | None, typer.Option(help="Of sparse and deep models: inducing points.", min=1)] = None,
     steps: Annotated[int | None, typer.Option(help="Of training.", min=1, show_default="from the rows")] = None,
     seed: Seed = 0,
@@ -50,13 +52,13 @@ def fit(
     _show(fitted, dataset, about, as_json)
 
 
-def _widths(text: str | None) -> tuple[int, ...] | None:
-    if text is None:
-        return None
+def _widths(text: str | None) -> tuple[int, ...] | str | None:
+    if text is None or text == "auto":
+        return text
     try:
         return tuple(int(part) for part in text.split(",") if part.strip())
     except ValueError:
-        raise ValueError(f"--widths {text!r}: whole numbers separated by commas, such as 3 or 3,3") from None
+        raise ValueError(f"--widths {text!r}: whole numbers separated by commas, such as 3 or 3,3, or auto") from None
 
 
 def _fit_exact(model: Any, dataset: Any) -> Any:

@@ -66,7 +66,10 @@ def files() -> set[str]:
         ("cannot read kernel 'SE\\*': expected a kernel at position 4", "fit d.csv --kernel SE*"),
         (r"SE\[z\]: there is no input 'z'; there are time", "fit d.csv --kernel SE[z]"),
         (f"--model 'magic': there is no such model; choose from: {SAVED}", "fit d.csv --model magic"),
-        ("--widths '3;3': whole numbers separated by commas, such as 3 or 3,3", "fit d.csv --model dspp --widths 3;3"),
+        (
+            "--widths '3;3': whole numbers separated by commas, such as 3 or 3,3, or auto",
+            "fit d.csv --model dspp --widths 3;3",
+        ),
         (
             r"--widths is for deep models \(dsvi, gamma, dspp, sampling, sep\): svgp has no hidden layers",
             "fit d.csv --model svgp --widths 3",
@@ -76,7 +79,7 @@ def files() -> set[str]:
         ("there is no model file nosuch", "predict nosuch --horizon 2"),
         ("d.csv is not a Fathom model", "predict d.csv --horizon 2"),
         (
-            r"there is no model 'dsp' \(did you mean 'dspp'\?\); there are gp, mean, linear" + SAVED[2:],
+            r"there is no model 'dsp' \(did you mean 'dspp'\?\); there are gp, mean, linear, search" + SAVED[2:],
             "compare d.csv --models mean,dsp",
         ),
         ("model 'mean:SE': mean takes nothing after it", "compare d.csv --models mean:SE"),
