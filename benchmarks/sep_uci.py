@@ -55,8 +55,7 @@ def score(name: str, model: str, split: int, quick: bool) -> list[float]:
     base, _, target = name.partition("-")
     data = datasets.load(base)
     y = data.y if data.y.ndim == 1 else data.y[:, int(target or 1) - 1]
-    splits = datasets.splits(base)
-    train, test = splits[split % len(splits)]
+    train, test = _uci.split_of(base, split, data.n_rows)
     settings: dict[str, Any] = {"n_inducing": 50, "random_state": 0, "n_steps": 10 if quick else None}
     fitted = DeepGPRegressor(MODELS[model], "sep", **settings).fit(data.X[train], y[train])
     predictive = fitted.predict_dist(data.X[test])
