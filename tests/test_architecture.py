@@ -16,7 +16,7 @@ ROOMS = [
     {"arrays", "files"},
     {"linalg"},
     {"kernels"},
-    {"process", "fit", "predictive", "table", "execute"},
+    {"process", "fit", "predictive", "table", "execute", "engines"},
     {"timeaxis", "dates"},
     {"data", "csvfile", "metrics"},
     {"datasets", "evidence", "exact", "starts"},

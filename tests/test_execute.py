@@ -238,6 +238,27 @@ def test_an_interrupt_ends_workers_and_travels_on():
     assert not any(alive(pid) for pid in pids)
 
 
+def test_an_interrupt_between_the_locks_of_two_futures_does_not_hang():
+    code = """
+        import signal, time
+        from fathom import execute
+
+        def wait(futures, **how):
+            futures[0]._condition.acquire()  # as in concurrent.futures.wait, for some microseconds of each call
+            signal.raise_signal(signal.SIGINT)
+            futures[0]._condition.release()
+            return honest(futures, **how)
+
+        honest, execute.wait = execute.wait, wait
+        try:
+            execute.executor("processes", n_jobs=2).map(time.sleep, [60, 60])
+        except KeyboardInterrupt:
+            print("interrupted", signal.getsignal(signal.SIGINT) is signal.default_int_handler)
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=30)
+    assert done.stdout == "interrupted True\n"
+
+
 def alive(pid):
     try:
         os.kill(pid, 0)

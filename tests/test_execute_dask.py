@@ -66,13 +66,13 @@ def test_a_cluster_that_loses_every_worker_says_so(cluster, monkeypatch):
     address, _ = cluster
     with executor("dask", address=address) as dask:
         assert dask.map(suicide, [0], shared=[5, 6])[0].value == 5
-        monkeypatch.setattr("fathom.execute.PATIENCE", 2.0)
+        monkeypatch.setattr("fathom.engines.PATIENCE", 2.0)
         found = dask.map(suicide, [1, 1], shared=[5, 6])
     assert {outcome.error for outcome in found} == {"the cluster has no workers left"}
 
 
 def test_a_wrong_address_is_named(monkeypatch):
-    monkeypatch.setattr("fathom.execute.ANSWER", 1.0)
+    monkeypatch.setattr("fathom.engines.ANSWER", 1.0)
     with (
         executor("dask", address="tcp://127.0.0.1:9") as workers,
         pytest.raises(ValueError, match="no Dask scheduler answers at tcp://127.0.0.1:9: OSError"),
