@@ -62,6 +62,7 @@ class DeepParameters(Stochastic):
         n_restarts: int = 10,
         estimator: str = "factorised",
         prior: str = "whitened",
+        posterior: str = "laplace",
         optimizer: str | None = None,
         power: float = 1.0,
         n_sweeps: int = 0,
@@ -91,6 +92,7 @@ class DeepParameters(Stochastic):
         self.n_restarts = n_restarts
         self.estimator = estimator
         self.prior = prior
+        self.posterior = posterior
         self.optimizer = optimizer
         self.power = power
         self.n_sweeps = n_sweeps
@@ -109,6 +111,8 @@ class DeepParameters(Stochastic):
             raise ValueError(f"estimator must be 'factorised' or 'joint', not {self.estimator!r}")
         if self.prior not in ("whitened", "density"):
             raise ValueError(f"prior must be 'whitened' or 'density', not {self.prior!r}")
+        if self.posterior not in ("laplace", "point"):
+            raise ValueError(f"posterior must be 'laplace' or 'point', not {self.posterior!r}")
         if not 0 < self.power <= 1:
             raise ValueError(f"power must be above 0 and at most 1, not {self.power}")
         if self.n_samples is not None and self.n_samples < 1:
@@ -116,12 +120,17 @@ class DeepParameters(Stochastic):
         n_points = method.n_points if self.n_samples is None or method.points != "samples" else self.n_samples
         objective = "joint" if self.estimator == "joint" and method.q == "point" else method.objective
         own = {"power": float(self.power), "objective": objective, "density": self.prior == "density"}
-        return replace(method, n_points=n_points, **own)
+        laplace = method.laplace and self.posterior == "laplace"
+        return replace(method, n_points=n_points, laplace=laplace, **own)
 
     def _finished(self, model: Any, X: np.ndarray, Y: np.ndarray) -> Any:
         if self.n_sweeps < 0:
             raise ValueError(f"n_sweeps must be 0 or more, not {self.n_sweeps}")
-        if not self.n_sweeps or self._method().q != "factor":
+        if (method := self._method()).laplace:
+            from fathom.deep.settle import settle
+
+            return settle(model, method, X, Y, self._seed())[0]
+        if not self.n_sweeps or method.q != "factor":
             return model
         from fathom.deep.sweeps import sweep
 
@@ -200,14 +209,18 @@ class GradientRegressor(MultiOutputMixin, RegressorMixin, Stochastic):
         """Go on learning from further rows; the first call fits, and its units stay."""
         if not hasattr(self, "model_"):
             return self.fit(X, y)
+        from fathom.deep.settle import points, settle
         from fathom.deep.train import train
 
         X = self._checked_inputs(X, reset=False)
         Y = checked_outputs(y, len(X)).reshape(len(X), -1)
         self.n_seen_ = getattr(self, "n_seen_", 0) + len(X)
         settings = replace(self._settings(len(X)), validation=0.0, beta=self.beta_, n_rows=self.n_seen_)
+        method, rows = self._method(), (self.scaler_.x(X), self.scaler_.y(Y))
         with self._precision():
-            trained = train(self._method(), self.model_, self.scaler_.x(X), self.scaler_.y(Y), settings)
+            trained = train(method, points(self.model_) if method.laplace else self.model_, *rows, settings)
+            if method.laplace:
+                trained.model = settle(trained.model, method, *rows, self.seed_, self.n_seen_)[0]
         trained.history = [*self.history_, *trained.history]
         self._keep(trained, self.seed_)
         return self
@@ -292,6 +305,8 @@ class DeepGPRegressor(DeepParameters, GradientRegressor):
     estimator : of "sampling": "factorised", or "joint" as printed in the thesis (no minibatches, higher variance).
     prior : of the inducing values of "sampling": "whitened", or the thesis's "density", under which inducing inputs
         like to meet.
+    posterior : of the inducing values of "sampling": "laplace", a Gaussian about what was learnt, by the curvature of
+        the objective; or the thesis's "point", which is certain of them.
     power : α of "sep", above 0 to 1.
     n_sweeps : passes of the explicit iteration of stochastic EP after "sep" has learnt the kernels from the energy.
 {_COMMON}"""
@@ -307,7 +322,7 @@ class DeepGPClassifier(ClassifierMixin, DeepParameters):
     widths : tuple of int
         Units of each hidden layer; () is a single layer, the sparse GP classifier.
     inference : "dspp" (deep sigma points), "dsvi" (doubly stochastic variational), "sampling" (DGPS) or "sep"
-    n_samples, n_restarts, optimizer, estimator, prior, power, n_sweeps : as for `DeepGPRegressor`.
+    n_samples, n_restarts, optimizer, estimator, prior, posterior, power, n_sweeps : as for `DeepGPRegressor`.
     n_inducing, input_connected, quadrature, n_quadrature, shared, mean : as for `DeepGPRegressor`.
 {_COMMON}"""
 

@@ -263,7 +263,8 @@ class Stochastic(BaseEstimator):
         rows = np.random.default_rng(0).standard_normal((4, model.n_features_in_))
         Y, n_classes = model._shapes(description)
         with model._precision():
-            settings = jax.random.key(0), model._architecture(), model._method()
+            method = model._method()
+            settings = jax.random.key(0), model._architecture(), replace(method, q=method.learnt_q)
             like = build(*settings, rows, np.repeat(Y, 4, 0), n_classes, model._features(rows))
             model.model_ = filled("model", like, arrays)
         return model

@@ -10,13 +10,14 @@ import pytest
 from jax.flatten_util import ravel_pytree
 from scipy.stats import multivariate_normal, norm
 
-from fathom.deep import paths, restarts, steps
+from fathom.deep import paths, restarts, settle, steps
 from fathom.deep.layer import Moments
 from fathom.deep.methods import METHODS
 from fathom.deep.model import Architecture
 from fathom.deep.objective import joint, predictive
 
 SAMPLING = METHODS["sampling"]
+POINT = dataclasses.replace(SAMPLING, laplace=False)
 RNG = np.random.default_rng(0)
 X = np.sort(RNG.uniform(-2, 2, (20, 1)), 0)
 Y = np.sign(X) + 0.1 * RNG.standard_normal((20, 1))
@@ -53,6 +54,34 @@ def test_one_layer_in_closed_form(density):
     if not density:
         prior += np.log(np.diag(np.linalg.cholesky(K))).sum()
     assert np.isclose(value(model, dataclasses.replace(SAMPLING, density=density)), data + prior, atol=1e-6)
+
+
+def test_the_settled_values_of_one_layer_are_fitc():
+    # with Gaussian noise log p(y, v) is quadratic in v, so that Laplace's q and evidence are exact
+    model = model_of(())
+    layer = model.layers[0]
+    seen = layer.see(jnp.asarray(X))
+    A, rest = np.asarray(seen.A[0]), np.asarray(seen.prior[0]) - np.sum(np.asarray(seen.A[0]) ** 2, 1)
+    noise, y = rest + float(model.likelihood.noise()[0]), Y[:, 0] - float(layer.offset[0])
+    cov = np.linalg.inv(np.eye(5) + A.T @ (A / noise[:, None]))
+    best = cov @ A.T @ (y / noise)
+    model = eqx.tree_at(lambda old: old.layers[0].mean, model, jnp.asarray(best[None]))
+    settled, evidence = settle.settle(model, SAMPLING, X, Y, 0)
+    assert np.isclose(evidence, multivariate_normal.logpdf(y, np.zeros(20), A @ A.T + np.diag(noise)))
+    R = np.asarray(settled.layers[0].lower()[0])
+    assert np.allclose(R @ R.T, cov)
+    assert np.allclose(settled.layers[0](jnp.asarray(X)).var[:, 0], rest + np.sum((A @ cov) * A, 1))
+    assert eqx.tree_equal(settle.points(settled), model)
+
+
+def test_rows_that_say_nothing_leave_the_prior_and_a_part_stands_for_all():
+    model = eqx.tree_at(lambda old: old.likelihood.log_noise, model_of((1,)), jnp.full(1, 60.0))
+    vague, _ = settle.settle(model, SAMPLING, X, Y, 0)
+    assert all(np.allclose(layer.lower(), np.eye(5), atol=1e-6) for layer in vague.layers)
+    single = model_of(())
+    twice = settle.settle(single, SAMPLING, np.tile(X, (2, 1)), np.tile(Y, (2, 1)), 0)[0]
+    half = settle.settle(single, SAMPLING, X, Y, 0, n_rows=40)[0]
+    assert np.allclose(twice.layers[0].lower(), half.layers[0].lower())
 
 
 def test_two_layers_against_quadrature():
@@ -93,7 +122,7 @@ def test_gradients_at_fixed_draws():
 @pytest.fixture(scope="module")
 def learnt():
     with jax.enable_x64(True):
-        return restarts.learn(SAMPLING, Architecture((1,), 5, dtype="float64"), X, Y, 3, 60, 0)
+        return restarts.learn(POINT, Architecture((1,), 5, dtype="float64"), X, Y, 3, 60, 0)
 
 
 def test_the_best_start_by_fresh_draws_is_kept(learnt):
@@ -104,10 +133,19 @@ def test_the_best_start_by_fresh_draws_is_kept(learnt):
     assert objectives[-1] > value(model_of((1,), 0), n=100) / len(X)
 
 
+def test_among_the_best_starts_the_evidence_decides(learnt):
+    arch = Architecture((1,), 5, dtype="float64")
+    settled = restarts.learn(SAMPLING, arch, X, Y, 3, 60, 0)
+    chosen, first = (settle.settle(m, SAMPLING, X, Y, 0) for m in (settle.points(settled.model), learnt.model))
+    assert chosen[1] >= first[1]
+    assert eqx.tree_equal(chosen[0], settled.model, rtol=1e-6, atol=1e-6)
+    assert {e["objective"] for e in settled.history} == {e["objective"] for e in learnt.history}
+
+
 def test_a_climb_tells_how_far_it_is_and_ends_in_time(learnt):
     told = []
     arch = Architecture((1,), 5, dtype="float64")
-    stopped = restarts.learn(SAMPLING, arch, X, Y, 3, 30, 0, 0, 1e-9, lambda *entry: told.append(entry))
+    stopped = restarts.learn(POINT, arch, X, Y, 3, 30, 0, 0, 1e-9, lambda *entry: told.append(entry))
     assert stopped.status == "time limit"
     assert [(entry["step"], total) for entry, total in told] == [(1, 30)]
     assert stopped.history[-1]["objective"] <= learnt.history[-1]["objective"]
@@ -115,7 +153,7 @@ def test_a_climb_tells_how_far_it_is_and_ends_in_time(learnt):
 
 
 def test_same_seed_same_answer(learnt):
-    again = restarts.learn(SAMPLING, Architecture((1,), 5, dtype="float64"), X, Y, 3, 60, 0)
+    again = restarts.learn(POINT, Architecture((1,), 5, dtype="float64"), X, Y, 3, 60, 0)
     leaves = [jax.tree.leaves(eqx.filter(trained.model, eqx.is_array)) for trained in (again, learnt)]
     for a, b in zip(*leaves, strict=True):
         assert np.array_equal(a, b)

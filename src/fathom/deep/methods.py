@@ -26,8 +26,14 @@ class Method:
     hidden_noise: float | None = None  # initial variance of hidden outputs' own noise; None: they have none
     power: float = 1.0  # of power EP
     density: bool = False  # the prior of point values is that of u, not of v
+    laplace: bool = False  # point values end as a Gaussian about them
     dtype: str = "float32"
     n_inducing: int = 100
+
+    @property
+    def learnt_q(self) -> str:
+        """What q is in a model that has been trained."""
+        return "full" if self.laplace else self.q
 
 
 METHODS = {
@@ -47,6 +53,7 @@ METHODS = {
             0.03,
             n_points=10,
             hidden_noise=1e-4,
+            laplace=True,
             deep=True,
             dtype="float64",
             n_inducing=20,

@@ -1,7 +1,8 @@
 """Learning by L-BFGS from several starts in step (DGPS thesis, 4.3 and 4.4).
 
 The draws z of a start are fixed, so that its objective is an ordinary function. It may then be high only for these
-draws: starts are ranked by more draws that none of them has seen.
+draws: starts are ranked by more draws that none of them has seen. Among the first few, the one with the highest
+evidence is taken, which a sharp peak of the objective does not have (`settle`).
 """
 
 from __future__ import annotations
@@ -19,11 +20,13 @@ from fathom import linalg
 from fathom.arrays import Array
 from fathom.deep.methods import Method
 from fathom.deep.model import Architecture, DeepGP, build
+from fathom.deep.settle import settle
 from fathom.deep.steps import loss
 from fathom.deep.train import OnCheck, Trained
 from fathom.fit import Result, Space, climb_together
 
 FRESH = 100  # draws that rank the starts
+FEW = 3  # of them are compared by evidence
 REACH = 3.0  # how far a parameter may go from where it began: logarithms (a factor 20), places in standard units
 FREE = 10.0  # and whitened values: a few standard deviations of the prior
 SHAKE = 0.5  # of the hidden values of all starts but the first
@@ -62,9 +65,14 @@ def learn(
     runs = climb_together(climb, list(vectors), space, max_iterations, TOLERANCE)
     ends = jnp.asarray(np.stack([run.vector for run in runs]), arch.dtype)
     fresh = np.nan_to_num(np.asarray(_values(ends, jax.random.key(seed + 7), *fixed)), nan=-np.inf)
-    best = int(np.argmax(fresh))
-    trained = Trained(eqx.combine(unravel(ends[best]), static), int(runs[best].stats["iterations"]))
-    trained.history = _history(runs, fresh / len(X), watch.seconds())
+    found = {int(i): eqx.combine(unravel(ends[i]), static) for i in np.argsort(fresh)[::-1][:FEW]}
+    best = next(iter(found))
+    if method.laplace:
+        settled = {i: settle(model, method, X, Y, seed) for i, model in found.items() if np.isfinite(fresh[i])}
+        best = max(settled, key=lambda i: settled[i][1], default=best)
+        found |= {i: model for i, (model, _) in settled.items()} or {best: settle(found[best], method, X, Y, seed)[0]}
+    trained = Trained(found[best], int(runs[best].stats["iterations"]))
+    trained.history = _history(runs, fresh / len(X), best, watch.seconds())
     trained.status = "time limit" if watch.over() else trained.status
     if not np.isfinite(fresh[best]):
         trained.status = "diverged"
@@ -93,9 +101,9 @@ class _Watch:
             self.on_check(entry, self.total)
 
 
-def _history(runs: list[Result], fresh: np.ndarray, seconds: float) -> list[dict[str, Any]]:
-    """What every start came to, by draws it has not seen; the best last."""
-    order = np.argsort(fresh)
+def _history(runs: list[Result], fresh: np.ndarray, best: int, seconds: float) -> list[dict[str, Any]]:
+    """What every start came to, by draws it has not seen; the one that was taken last."""
+    order = sorted(range(len(runs)), key=lambda i: (i == best, fresh[i]))
     facts = [{"step": int(runs[i].stats["iterations"]), "objective": float(fresh[i])} for i in order]
     return [fact | {"seconds": seconds, "validation NLL": None} for fact in facts]
 

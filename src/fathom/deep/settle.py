@@ -1,0 +1,91 @@
+"""Inducing values that were learnt as parameters, as a Gaussian about them (Laplace).
+
+A point estimate is certain of where a step lies between two rows; the curvature of the objective knows that the rows do
+not say. The prior of the whitened values v is N(0, I). With H = −∇² log p(y|v), whose directions of the wrong sign
+count as flat, each unit's q(v) is N(v̂, (I + H)⁻¹) with its own block of H, and for all values together
+
+    log ∫ p(y|v) p(v) dv ≈ log p(y|v̂) + log N(v̂|0, I) + (P/2) log 2π − ½ log|I + H|
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+
+from fathom import linalg
+from fathom.arrays import Array
+from fathom.deep.layer import Layer
+from fathom.deep.methods import Method
+from fathom.deep.model import DeepGP
+from fathom.deep.steps import loss
+
+ROWS = 2000  # whose curvature stands for that of all
+POINTS = 20_000  # rows times draws of one evaluation
+MOST_DRAWS = 100
+CERTAIN = 1e12  # a curvature that could not be computed
+
+
+def settle(
+    model: DeepGP, method: Method, X: np.ndarray, Y: np.ndarray, seed: int, n_rows: int | None = None
+) -> tuple[DeepGP, float]:
+    """The model with q about its inducing values, and its evidence; `n_rows`: of all data, when these are a part."""
+    n = n_rows or len(X)
+    kept = np.random.default_rng(seed).choice(len(X), min(ROWS, len(X)), replace=False)
+    dtype = model.layers[-1].mean.dtype
+    rows = jnp.asarray(X[kept], dtype), jnp.asarray(Y[kept], dtype), jnp.asarray(float(n), dtype)
+    draws = int(np.clip(POINTS // len(kept), method.n_points, MOST_DRAWS)) if model.widths else 1
+    value, H = _curvature(model, method, *rows, jax.random.key(seed + 11), draws)
+    value, H = float(value), np.asarray(H, dtype=float) - np.eye(len(H))
+    if not np.isfinite(H).all():
+        H, value = CERTAIN * np.eye(len(H)), -math.inf
+    layers, start = [], 0
+    for layer in model.layers:
+        m = layer.mean.shape[1]
+        blocks = [H[i : i + m, i : i + m] for i in range(start, start + layer.mean.size, m)]
+        layers.append(_spread(layer, [_precision(block) for block in blocks]))
+        start += layer.mean.size
+    log_det = linalg.factorise(_precision(H)).log_det()
+    evidence = value + 0.5 * len(H) * math.log(2 * math.pi) - 0.5 * float(log_det)
+    return eqx.tree_at(lambda old: old.layers, model, tuple(layers)), evidence
+
+
+def points(model: DeepGP) -> DeepGP:
+    """The model with its inducing values as parameters again."""
+    layers = tuple(eqx.tree_at(lambda old: old.root, layer, None) for layer in model.layers)
+    return eqx.tree_at(lambda old: old.layers, model, layers)
+
+
+@eqx.filter_jit
+def _curvature(
+    model: DeepGP, method: Method, X: Array, Y: Array, n_rows: Array, key: Any, n: int
+) -> tuple[Array, Array]:
+    """log p(y, v̂), and the second derivatives of its negative."""
+    values, unravel = ravel_pytree([layer.mean for layer in model.layers])
+
+    def cost(v: Array) -> Array:
+        moved = eqx.tree_at(lambda old: [layer.mean for layer in old.layers], model, unravel(v))
+        return n_rows * loss(moved, method, X, Y, key, jnp.ones((), X.dtype), n_rows, None, n)[0]
+
+    # one direction after the other: all at once would keep P copies of everything
+    along = jax.lax.map(lambda e: jax.jvp(jax.grad(cost), (values,), (e,))[1], jnp.eye(len(values), dtype=X.dtype))
+    return -cost(values), along
+
+
+def _precision(H: np.ndarray) -> np.ndarray:
+    half = linalg.root((H + H.T) / 2)
+    return half @ half.T + np.eye(len(H))
+
+
+def _spread(layer: Layer, precisions: list[np.ndarray]) -> Layer:
+    """The layer with q of these precisions."""
+    with jax.enable_x64(True):
+        R = np.asarray(linalg.inverse_root(jnp.asarray(np.stack(precisions))))
+    logs = np.stack([np.diag(np.log(np.diag(r))) for r in R])
+    root = jnp.asarray(np.tril(R, -1) + logs, layer.mean.dtype)
+    return eqx.tree_at(lambda old: old.root, layer, root, is_leaf=lambda x: x is None)
