@@ -1,10 +1,10 @@
 """Inducing values that were learnt as parameters, as a Gaussian about them (Laplace).
 
 A point estimate is certain of where a step lies between two rows; the curvature of the objective knows that the rows do
-not say. The prior of the whitened values v is N(0, I). With H = −∇² log p(y|v), whose directions of the wrong sign
-count as flat, each unit's q(v) is N(v̂, (I + H)⁻¹) with its own block of H, and for all values together
+not say. The prior of the whitened values v is N(0, I). With H the block of −∇² log p(y|v) that belongs to one unit,
+whose directions of the wrong sign count as flat, its q(v) is N(v̂, (I + H)⁻¹), and with all units independent
 
-    log ∫ p(y|v) p(v) dv ≈ log p(y|v̂) + log N(v̂|0, I) + (P/2) log 2π − ½ log|I + H|
+    log ∫ p(y|v) p(v) dv ≈ log p(y|v̂) + log N(v̂|0, I) + Σ_units (M/2) log 2π − ½ log|I + H|
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ def settle(
     value, H = float(value), np.asarray(H, dtype=float) - np.eye(len(H))
     if not np.isfinite(H).all():
         H, value = CERTAIN * np.eye(len(H)), -math.inf
-    layers, start = [], 0
+    layers, start, log_det = [], 0, 0.0
     for layer in model.layers:
         m = layer.mean.shape[1]
-        blocks = [H[i : i + m, i : i + m] for i in range(start, start + layer.mean.size, m)]
-        layers.append(_spread(layer, [_precision(block) for block in blocks]))
+        blocks = [_precision(H[i : i + m, i : i + m]) for i in range(start, start + layer.mean.size, m)]
+        layers.append(_spread(layer, blocks))
+        log_det += sum(float(linalg.factorise(block).log_det()) for block in blocks)
         start += layer.mean.size
-    log_det = linalg.factorise(_precision(H)).log_det()
-    evidence = value + 0.5 * len(H) * math.log(2 * math.pi) - 0.5 * float(log_det)
+    evidence = value + 0.5 * len(H) * math.log(2 * math.pi) - 0.5 * log_det
     return eqx.tree_at(lambda old: old.layers, model, tuple(layers)), evidence
 
 
