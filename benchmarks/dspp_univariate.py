@@ -22,14 +22,13 @@ from fathom.predictive import Predictive
 
 SETS = ("boston", "concrete", "energy", "kin8nm", "power", "wine_red", "protein", "pol", "bike", "kin40k")
 MODELS = ("svgp", "odsvgp", "ppgpr", "dsvi", "gamma", "dspp")
-THEIRS = ("svgp", "ppgpr", "dsvi", "dspp")  # also in GPyTorch
 PEERS, MARK = "FATHOM_PEERS", " (GPyTorch)"
 
 
 def run(quick: bool, say: Callable[[str], None]) -> dict[str, Any]:
     sets = _uci.chosen("FATHOM_SETS", SETS[:1] if quick else SETS)
     splits = [int(s) for s in _uci.chosen("FATHOM_SPLITS", "0" if quick else "01234")]
-    usual = [*MODELS, *(m + MARK for m in THEIRS if PEERS in os.environ)]
+    usual = [*MODELS, *(m + MARK for m in MODELS if PEERS in os.environ)]
     models = _uci.chosen("FATHOM_MODELS", ("svgp", "dspp") if quick else usual)
     steps = 40 if quick else None
     contenders = {m: contender(m, steps) for m in models}
@@ -50,12 +49,14 @@ def contender(model: str, steps: int | None) -> _uci.Contender:
 
 
 def theirs(model: str, steps: int | None, X: np.ndarray, y: np.ndarray, train: Any, test: Any) -> Predictive:
-    from fathom.deep.model import centres
+    from fathom.deep.model import Architecture, centres
 
-    Z = centres(X[train], 100, np.random.default_rng(0))
+    rng = np.random.default_rng(0)
+    Z, far = (centres(X[train], m, rng).tolist() for m in (100, Architecture.n_far))
     n_steps = by_gradient(model, steps=steps)._settings(len(train)).n_steps
-    task = {"do": "fit", "model": model, "seed": 0, "n_steps": n_steps, "batch": 256, "Z": Z.tolist()}
+    task = {"do": "fit", "model": model, "seed": 0, "n_steps": n_steps, "batch": 256, "Z": Z}
     task |= {"x": X[train].tolist(), "y": y[train].tolist(), "x_new": X[test].tolist()}
+    task |= {"far": far} if model == "odsvgp" else {}
     command = [os.environ[PEERS], str(Path(__file__).parent / "peers" / "gpytorch_models.py")]
     done = subprocess.run(command, input=json.dumps(task), capture_output=True, text=True, check=True)
     found = json.loads(done.stdout)
@@ -66,7 +67,7 @@ def against(table: list[dict[str, Any]]) -> list[str]:
     """How much lower our NLL is, model by model."""
     nll = {(row["data"], row["model"]): row["NLL"] for row in table}
     said = []
-    for model in THEIRS:
+    for model in MODELS:
         gains = {name: nll[name, m] - nll[name, model] for name, m in nll if m == model + MARK and (name, model) in nll}
         if gains:
             worst = min(gains, key=lambda name: gains[name])

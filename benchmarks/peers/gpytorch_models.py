@@ -20,13 +20,21 @@ from gpytorch.distributions import MultivariateNormal
 from gpytorch.kernels import MaternKernel, RBFKernel, ScaleKernel
 from gpytorch.likelihoods import GaussianLikelihood
 from gpytorch.means import ConstantMean, LinearMean
-from gpytorch.mlls import DeepApproximateMLL, DeepPredictiveLogLikelihood, PredictiveLogLikelihood, VariationalELBO
+from gpytorch.mlls import (
+    DeepApproximateMLL,
+    DeepPredictiveLogLikelihood,
+    GammaRobustVariationalELBO,
+    PredictiveLogLikelihood,
+    VariationalELBO,
+)
 from gpytorch.models import ApproximateGP
 from gpytorch.models.deep_gps import DeepGP, DeepGPLayer
 from gpytorch.models.deep_gps.dspp import DSPP, DSPPLayer
 from gpytorch.variational import (
     CholeskyVariationalDistribution,
+    DeltaVariationalDistribution,
     MeanFieldVariationalDistribution,
+    OrthogonallyDecoupledVariationalStrategy,
     VariationalStrategy,
 )
 
@@ -34,9 +42,12 @@ S = 8  # sigma points, and samples at test time
 
 
 class Single(ApproximateGP):
-    def __init__(self, Z, matern):
+    def __init__(self, Z, matern, far=None):
         q = CholeskyVariationalDistribution(len(Z))
-        super().__init__(VariationalStrategy(self, Z, q, learn_inducing_locations=True))
+        strategy = VariationalStrategy(self, Z, q, learn_inducing_locations=True)
+        if far is not None:
+            strategy = OrthogonallyDecoupledVariationalStrategy(strategy, far, DeltaVariationalDistribution(len(far)))
+        super().__init__(strategy)
         base = MaternKernel(2.5, ard_num_dims=Z.shape[1]) if matern else RBFKernel(ard_num_dims=Z.shape[1])
         self.mean_module, self.covar_module = ConstantMean(), ScaleKernel(base)
 
@@ -85,15 +96,18 @@ class Sigma(DSPP):
         return self.last(self.hidden(x))
 
 
-def make(name, Z, n, width=3, beta=0.05):
+def make(name, Z, n, width=3, beta=0.05, far=None):
     likelihood = GaussianLikelihood()
-    if name in ("svgp", "ppgpr"):
-        model = Single(Z, name == "ppgpr")
-        kind = VariationalELBO if name == "svgp" else PredictiveLogLikelihood
-        mll = kind(likelihood, model, num_data=n, beta=1.0 if name == "svgp" else beta)
-    elif name == "dsvi":
+    if name == "ppgpr":
+        model = Single(Z, True)
+        mll = PredictiveLogLikelihood(likelihood, model, num_data=n, beta=beta)
+    elif name in ("svgp", "odsvgp"):
+        model = Single(Z, False, far)
+        mll = VariationalELBO(likelihood, model, num_data=n)
+    elif name in ("dsvi", "gamma"):
         model = Two(Z, width)
-        mll = DeepApproximateMLL(VariationalELBO(likelihood, model, n))
+        kind = VariationalELBO if name == "dsvi" else GammaRobustVariationalELBO
+        mll = DeepApproximateMLL(kind(likelihood, model, num_data=n))
     else:
         model = Sigma(Z, width)
         mll = DeepPredictiveLogLikelihood(likelihood, model, num_data=n, beta=beta)
@@ -136,7 +150,8 @@ def fit(task):
     """The predictive mixture of one model at new rows, in the units of the old ones; Z are given."""
     torch.manual_seed(task["seed"])
     x, y, x_new, Z = (torch.tensor(task[k], dtype=torch.float32) for k in ("x", "y", "x_new", "Z"))
-    model, likelihood, mll = make(task["model"], Z, len(x))
+    far = torch.tensor(task["far"], dtype=torch.float32) if "far" in task else None
+    model, likelihood, mll = make(task["model"], Z, len(x), far=far)
     step, optimiser = stepper(model, likelihood, mll, 0.01)
     n_steps, b = task["n_steps"], min(task["batch"], len(x))
     schedule = torch.optim.lr_scheduler.MultiStepLR(optimiser, [int(n_steps * f) for f in (0.5, 0.8)], gamma=0.1)
