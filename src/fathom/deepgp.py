@@ -251,13 +251,15 @@ class GradientRegressor(MultiOutputMixin, RegressorMixin, Stochastic):
 
     def predict_dist(self, X: Any, observed: bool = True) -> Predictive:
         """The predictive mixture of new observations at X, or (`observed=False`) of the function itself."""
+        from fathom.deep.heldout import scaled
+
         means, variances, weights = self._latent(X)
         with self._precision():
             likelihood = self.model_.likelihood
             means, variances = (np.asarray(a, dtype=float) for a in likelihood.outputs(means, variances))
             noise = np.asarray(likelihood.noise(), dtype=float)
-        variances = self.widening_ * (variances + noise * observed)
-        return mixture(means, variances, weights, self.scaler_, self._single)
+        parts = scaled(means, variances + noise * observed, weights, self.scales_)
+        return mixture(*parts, self.scaler_, self._single)
 
     def sample_functions(self, X: Any, n: int = 1, seed: int = 0) -> np.ndarray:
         """Whole functions (n, N) or (n, N, P) drawn from the model, without noise: smooth along the rows of X."""

@@ -110,7 +110,7 @@ class SparseGPRegressor(GradientRegressor):
         )
         self.history_ = [{"step": result.stats["evaluations"], "objective": result.value}]
         self.seed_, self.beta_, self.best_step_, self.status_ = self._seed(), 1.0, 0, result.status
-        self.widening_ = 1.0
+        self.scales_ = ((1.0, 1.0),)
         return self
 
     def _kernel(self) -> Kernel:

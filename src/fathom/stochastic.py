@@ -25,10 +25,10 @@ _FITTED = (
     "best_step",
     "status",
     "notes",
-    "widening",
+    "scales",
     "last",
 )  # attributes that go into a model file
-FEWEST_STEPS, MOST_STEPS = 800, 4000  # the first for a hundred epochs
+MOST_STEPS = 4000
 MOST_ITERATIONS = 500  # of L-BFGS
 ENOUGH = 500  # held-out rows that can decide alone; with fewer, every row is held out once
 HELD = 25  # rows held out at least, as far as three tenths of them go: stopping on fewer is a lottery
@@ -73,12 +73,12 @@ class Stochastic(BaseEstimator):
                 raise ValueError(f"{name} must be at least {least}, not {getattr(self, name)}")
         if self.n_steps is not None and self.n_steps < 1:
             raise ValueError(f"n_steps must be at least 1 (or None), not {self.n_steps}")
-        epochs = self._method().epochs
-        steps = self.n_steps or int(np.clip(epochs * n / self.batch_size, FEWEST_STEPS * epochs // 100, MOST_STEPS))
+        method = self._method()
+        steps = self.n_steps or int(np.clip(method.epochs * n / self.batch_size, method.fewest, MOST_STEPS))
         rate = self.learning_rate or (0.03 if steps <= 1500 else 0.02)
         held = self.validation_fraction
         if held is None:
-            held = self._method().validation
+            held = method.validation
             held = min(max(held, HELD / n), 0.3) if held else 0.0
         if not 0 <= held < 1:
             raise ValueError(f"validation_fraction must be at least 0 and below 1, not {held}")
@@ -178,7 +178,7 @@ class Stochastic(BaseEstimator):
 
     def _keep(self, trained: Any, seed: int) -> None:
         self.model_, self.history_ = trained.model, trained.history
-        self.best_step_, self.status_, self.widening_ = trained.best_step, trained.status, trained.widening
+        self.best_step_, self.status_, self.scales_ = trained.best_step, trained.status, trained.scales
         self.notes_ = [*getattr(self, "notes_", []), *trained.notes]
         self.seed_ = seed
 

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from fathom.deep.heldout import FACTORS, PRIOR_SD, latent, plain, profile, score
+from fathom.deep.heldout import FACTORS, latent, plain, profile, scaled, score
 from fathom.deep.methods import METHODS
 from fathom.deep.schedule import Plan, carry_out, chosen
 from fathom.deep.train import Trained, train
+from fathom.predictive import Predictive
 from tests.deep.test_train import SETTINGS, X, Y, start
 
 METHOD = METHODS["dspp"]
@@ -38,31 +39,64 @@ def test_profile_is_the_density_under_each_factor():
 
     model = start()
     told = profile(model, np.float32(X), np.float32(Y), jax.random.key(0))
+    assert told.shape == (len(FACTORS), len(X))
     mean, var, weights = latent(model, X, 0)
     var = var + np.asarray(model.likelihood.noise())
-    for k in (0, 20, 60):
+    for k in (0, 3, 12):
         each = norm.logpdf(Y, mean, np.sqrt(FACTORS[k] * var))[:, :, 0]
-        assert np.isclose(told[k], np.log(weights @ np.exp(each)).sum(), rtol=1e-4)
-    assert np.isclose(plain(told), told[20], rtol=1e-6)  # the factor 1 is one of them
+        assert np.allclose(told[k], np.log(weights @ np.exp(each)), rtol=1e-3)
+    assert FACTORS[3] == 1.0
+    assert np.isclose(plain(told), told[3].sum(), rtol=1e-6)
 
 
-def test_the_factor_is_drawn_towards_one():
-    z = 2.0 * np.random.default_rng(0).standard_normal(4000)  # widths half of what they should be
-    told = np.array([norm.logpdf(z, 0, np.sqrt(f)).sum() for f in FACTORS])
-    assert np.isclose(score(told)[1], 4.0, rtol=0.1)
-    assert 1 < score(told / 2000)[1] < 2.5
-    assert score(np.zeros(len(FACTORS)))[1] == pytest.approx(1.0)
-    assert score(told)[0] <= told.max() - 0.5 * (np.log(4) / PRIOR_SD) ** 2 + 1
+def told_of(z):
+    return np.array([norm.logpdf(z, 0, np.sqrt(f)) for f in FACTORS])
+
+
+def test_scales_are_those_of_rows_and_few_rows_change_little():
+    z = 2.0 * np.random.default_rng(0).standard_normal(20_000)  # widths half of what they should be
+    worth, scales = score(told_of(z))
+    assert np.isclose(sum(factor * weight for factor, weight in scales), 4.0, rtol=0.03)
+    assert np.isclose(worth, norm.logpdf(z, 0, 2.0).sum(), atol=60)  # of 42,000
+    assert np.isclose(sum(weight for _, weight in scales), 1.0)
+    few = dict(score(told_of(z[:2]))[1])
+    assert max(few, key=few.get) == 1.0
+    nothing = dict(score(np.zeros((len(FACTORS), 10)))[1])
+    assert max(nothing, key=nothing.get) == 1.0
+
+
+def test_some_rows_far_out_do_not_widen_the_others():
+    rng = np.random.default_rng(1)
+    z = np.concatenate([rng.standard_normal(1900), 6 * rng.standard_normal(100)])
+    worth, scales = score(told_of(z))
+    single = max(told.sum() for told in told_of(z))
+    assert worth > single + 200
+    parts = scaled(np.zeros((1, 1)), np.ones((1, 1)), np.ones(1), scales)
+    mixture = Predictive(parts[2], parts[0].T, parts[1].T)
+    assert np.isclose(mixture.log_prob(z[:1]), np.log(sum(w * norm.pdf(z[0], 0, np.sqrt(f)) for f, w in scales)))
+    low, high = mixture.interval(0.9)
+    assert np.isclose(np.mean((z > low) & (z < high)), 0.9, atol=0.02)
+
+
+def test_scaled_keeps_the_components_in_order():
+    means, variances, weights = scaled(
+        np.array([[1.0], [2.0]]), np.array([[3.0], [4.0]]), np.array([0.25, 0.75]), ((1.0, 0.5), (10.0, 0.5))
+    )
+    assert means[:, 0].tolist() == [1, 2, 1, 2]
+    assert variances[:, 0].tolist() == [3, 4, 30, 40]
+    assert weights.tolist() == [0.125, 0.375, 0.125, 0.375]
 
 
 def test_parts_decide_together():
-    flat = np.zeros(len(FACTORS))
+    def at(value):
+        return np.full((len(FACTORS), 2), value / 2)
+
     runs = {
         20: [
-            Trained(None, 10, profiles={10: flat, 20: flat - 5}),
-            Trained(None, 20, profiles={10: flat - 9, 20: flat}),
+            Trained(None, 10, profiles={10: at(0), 20: at(-5)}),
+            Trained(None, 20, profiles={10: at(-9), 20: at(0)}),
         ],
-        40: [Trained(None, 10, profiles={10: flat - 1}), Trained(None, 10, profiles={10: flat - 2, 20: flat + 50})],
+        40: [Trained(None, 10, profiles={10: at(-1)}), Trained(None, 10, profiles={10: at(-2), 20: at(50)})],
     }
     assert chosen(runs)[:2] == (40, 10)  # −3; step 20 of the longer schedule was not seen by both
 
@@ -98,7 +132,7 @@ def test_a_killed_plan_goes_on_to_the_same_answer(tmp_path, planned):
     (tmp_path / "run.csv").write_text("not ours")
     again = carry_out(plan, METHOD, start(), X, Y, SETTINGS)
     assert np.array_equal(latent(again.model, X, 0)[0], latent(planned.model, X, 0)[0])
-    assert again.widening == planned.widening
+    assert again.scales == planned.scales
     plan.forget()
     assert [path.name for path in tmp_path.iterdir()] == ["run.csv"]
 
@@ -107,4 +141,4 @@ def test_one_run_is_that_run():
     direct = train(METHOD, start(), X, Y, SETTINGS)
     planned = carry_out(Plan((SETTINGS.n_steps,)), METHOD, start(), X, Y, SETTINGS)
     assert np.array_equal(latent(direct.model, X, 0)[0], latent(planned.model, X, 0)[0])
-    assert planned.widening == direct.widening
+    assert planned.scales == direct.scales

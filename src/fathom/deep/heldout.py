@@ -18,9 +18,14 @@ from fathom.likelihoods import Gaussian
 
 ROWS = 256  # rows of one compiled prediction
 VALIDATION_SAMPLES = 16
-FACTORS = np.exp(np.linspace(-1, 3, 81))  # of predictive variances, that held-out rows may ask for
-PRIOR_SD = 0.5  # of the factor's logarithm: held-out rows may be few
-WORST = -1e30  # a sum of logarithms that is no number
+FACTORS = np.exp(np.arange(-3, 10) / 2)  # of predictive variances, that held-out rows may ask for
+ROWS_BEFORE = 5.0  # rows that the prior of the factors is worth: held-out rows may be few
+PRIOR_SD = 0.5  # of the logarithm of a factor, in that prior
+WORST = -1e30  # a logarithm that is no number
+ITERATIONS = 100
+NEGLIGIBLE = 1e-4  # a weight that is left out of predictions
+Scales = tuple[tuple[float, float], ...]  # factors of the predictive variances, and their weights
+AS_LEARNT: Scales = ((1.0, 1.0),)
 
 
 @eqx.filter_jit
@@ -59,30 +64,52 @@ def _padded(X: np.ndarray) -> Iterator[tuple[np.ndarray, int]]:
 
 
 def profile(model: DeepGP, X: np.ndarray, Y: np.ndarray, key: Any) -> np.ndarray:
-    """The log density of rows that the model has not seen, were its variances larger by each of `FACTORS`.
+    """Log densities (F, N) of rows that the model has not seen, were its variances larger by each of `FACTORS`.
 
-    A predictive objective fits the widths of its own rows too. Classes have no widths: one number.
+    A predictive objective fits the widths of its own rows too. Classes have no widths: (1, N).
     """
     ask = _widened if isinstance(model.likelihood, Gaussian) else _log_density
     pairs = zip(_padded(X), _padded(Y), strict=True)
-    logs = [np.asarray(ask(model, x, y, key, VALIDATION_SAMPLES), float)[:, :n] for (x, n), (y, _) in pairs]
-    sums = np.concatenate(logs, 1).sum(1)
-    return np.where(np.isfinite(sums), sums, WORST)
+    logs = [np.asarray(ask(model, x, y, key, VALIDATION_SAMPLES), np.float32)[:, :n] for (x, n), (y, _) in pairs]
+    told = np.concatenate(logs, 1)
+    return np.where(np.isfinite(told), told, np.float32(WORST))
 
 
-def score(told: Any) -> tuple[float, float]:
-    """The best log density of held-out rows over the factors, less what a factor far from 1 costs; and that factor."""
-    told = np.asarray(told)
+def score(told: np.ndarray) -> tuple[float, Scales]:
+    """The log density of held-out rows under the most probable mixture of factors, and that mixture.
+
+    Some rows are far less certain than a model believes, most are not: one factor for all would be too wide for most.
+    EM for the weights w of log Π_n Σ_f w_f p_f(y_n) + Σ_f b_f log w_f, with b the rows of the prior about factor 1.
+    """
     if len(told) == 1:
-        return float(told[0]), 1.0
-    posterior = told - 0.5 * (np.log(FACTORS) / PRIOR_SD) ** 2
-    best = int(np.argmax(posterior))
-    return float(posterior[best]), float(FACTORS[best])
+        return float(np.sum(told, dtype=float)), AS_LEARNT
+    logs = np.asarray(told, dtype=float)
+    top = logs.max(0)
+    density, before = np.exp(logs - top), np.exp(-0.5 * (np.log(FACTORS) / PRIOR_SD) ** 2)
+    before *= ROWS_BEFORE / before.sum()
+    weights = before / before.sum()
+    for _ in range(ITERATIONS):
+        shares = density * (weights[:, None] / (weights @ density))
+        weights = (shares.sum(1) + before) / (logs.shape[1] + ROWS_BEFORE)
+    worth = float(np.sum(np.log(weights @ density) + top) + before @ np.log(weights))
+    kept = weights > NEGLIGIBLE
+    weights = weights[kept] / weights[kept].sum()
+    return worth, tuple(zip(FACTORS[kept].tolist(), weights.tolist(), strict=True))
 
 
-def plain(told: Any) -> float:
+def plain(told: np.ndarray) -> float:
     """The log density at the widths of the model itself."""
-    return float(told[0] if len(told) == 1 else np.interp(0.0, np.log(FACTORS), told))
+    own = told[0] if len(told) == 1 else told[int(np.argmin(np.abs(FACTORS - 1)))]
+    return float(np.sum(own, dtype=float))
+
+
+def scaled(
+    means: np.ndarray, variances: np.ndarray, weights: np.ndarray, scales: Scales
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A mixture (S, ...) with its variances multiplied by each factor in turn: (S·F, ...)."""
+    factors, shares = (np.array(column) for column in zip(*scales, strict=True))
+    several = np.concatenate([factor * variances for factor in factors])
+    return np.concatenate([means] * len(factors)), several, np.outer(shares, weights).ravel()
 
 
 def latent(model: DeepGP, X: np.ndarray, seed: int, n: int = N_TEST) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -21,6 +21,7 @@ class Method:
     n_points: int = 1  # in training
     validation: float = 0.0  # part of the rows held out to stop in time
     epochs: int = 100  # passes over the rows, as far as the limits of steps allow
+    fewest: int = 2000  # steps on small data
     far: bool = False  # points that move the mean only
     deep: bool = False
     hidden_noise: float | None = None  # initial variance of hidden outputs' own noise; None: they have none
@@ -41,7 +42,7 @@ METHODS = {
     for m in (
         Method("svgp", "elbo", "samples", "full", "SE", 0.03, natural=0.1),
         Method("odsvgp", "elbo", "samples", "full", "SE", 0.03, natural=0.1, far=True),
-        Method("ppgpr", "predictive", "samples", "full", "Matern52", 0.1, validation=0.1),
+        Method("ppgpr", "predictive", "samples", "full", "Matern52", 0.1, validation=0.1, fewest=800),
         Method("dsvi", "elbo", "samples", "full", "SE", 0.03, natural=0.1, hidden_sd=1e-2, deep=True),
         Method("gamma", "robust", "samples", "full", "SE", 0.1, hidden_sd=1e-2, deep=True),
         Method(
@@ -65,13 +66,26 @@ METHODS = {
             "factor",
             "SE",
             0.03,
+            fewest=800,
             hidden_sd=0.1,
             hidden_noise=1e-4,
             deep=True,
             dtype="float64",
             n_inducing=50,
         ),
-        Method("dspp", "predictive", "sigma", "diagonal", "SE", 0.1, n_points=8, validation=0.1, epochs=60, deep=True),
+        Method(
+            "dspp",
+            "predictive",
+            "sigma",
+            "diagonal",
+            "SE",
+            0.1,
+            n_points=8,
+            validation=0.1,
+            epochs=60,
+            fewest=480,
+            deep=True,
+        ),
     )
 }
 SPARSE = tuple(name for name, m in METHODS.items() if not m.deep)

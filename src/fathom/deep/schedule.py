@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from fathom.deep.heldout import score
+from fathom.deep.heldout import AS_LEARNT, Scales, score
 from fathom.deep.methods import Method
 from fathom.deep.model import DeepGP
 from fathom.deep.train import CHUNK, OnCheck, Settings, Trained, train
@@ -65,25 +65,25 @@ def carry_out(
             place = plan.place(f"{n_steps}.{part}")
             run = train(method, model, X, Y, own, keep=place, time_limit=time_limit, on_check=report.next(n_steps))
             runs.setdefault(n_steps, []).append(run)
-    n_steps, step, widening = chosen(runs)
+    n_steps, step, scales = chosen(runs)
     if not plan.refit:
         return runs[n_steps][0]
     own = replace(settings, n_steps=n_steps, validation=0.0, stop_at=max(step, CHUNK))
     again = train(method, model, X, Y, own, keep=plan.place(ALL), on_check=report.next(step))
-    again.widening, again.history = widening, _history(runs[n_steps], step)
+    again.scales, again.history = scales, _history(runs[n_steps], step)
     return again
 
 
-def chosen(runs: dict[int, list[Trained]]) -> tuple[int, int, float]:
-    """Length of schedule, step, and widening under which all held-out rows together are most probable."""
+def chosen(runs: dict[int, list[Trained]]) -> tuple[int, int, Scales]:
+    """Length of schedule, step, and scales under which all held-out rows together are most probable."""
     found = {}
     for n_steps, parts in runs.items():
         for step in set.intersection(*(set(part.profiles) for part in parts)):
-            worth, factor = score(np.sum([part.profiles[step] for part in parts], axis=0))
-            found[worth] = (n_steps, step, factor)
+            worth, scales = score(np.concatenate([part.profiles[step] for part in parts], axis=1))
+            found[worth] = (n_steps, step, scales)
     if not found:  # nothing was held out
         n_steps = max(runs)
-        return n_steps, runs[n_steps][0].best_step, 1.0
+        return n_steps, runs[n_steps][0].best_step, AS_LEARNT
     return found[max(found)]
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec
 
 from fathom.deep import checkpoint
-from fathom.deep.heldout import plain, profile, score
+from fathom.deep.heldout import AS_LEARNT, Scales, plain, profile, score
 from fathom.deep.methods import Method
 from fathom.deep.model import DeepGP
 from fathom.deep.steps import Knobs, State, begin, run
@@ -56,8 +56,8 @@ class Trained:
     history: list[dict[str, float | None]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     status: str = "done"
-    profiles: dict[int, list[float]] = field(default_factory=dict)  # by step: what held-out rows say, see `profile`
-    widening: float = 1.0  # by how much held-out rows ask for larger predictive variances
+    profiles: dict[int, np.ndarray] = field(default_factory=dict)  # by step: what held-out rows say, see `profile`
+    scales: Scales = AS_LEARNT  # the factors of predictive variances that held-out rows ask for
 
 
 OnCheck = Callable[[dict[str, Any], int], None]
@@ -122,7 +122,7 @@ class _Training:
         if not len(self.held):
             self.trained.model, self.trained.best_step = self.state.model, int(self.state.step)
         else:
-            self.trained.widening = score(self.trained.profiles[self.trained.best_step])[1]
+            self.trained.scales = score(self.trained.profiles[self.trained.best_step])[1]
         return self.trained
 
     # -- steps -------------------------------------------------------------------------------------------------
@@ -173,7 +173,7 @@ class _Training:
         nll = None
         if len(self.held):
             told = profile(self.state.model, self.X[self.held], self.Y[self.held], self.key)
-            self.trained.profiles[step] = told.tolist()
+            self.trained.profiles[step] = told
             nll = -plain(told) / self.Y[self.held].size
             worth = score(told)[0]
             if worth > self.best or self.trained.best_step == 0:
@@ -187,15 +187,20 @@ class _Training:
 
     def _store(self, path: Path) -> None:
         facts = {"fingerprint": self.fingerprint, "history": self.trained.history, "best": self.best}
-        facts["profiles"] = {str(k): v for k, v in self.trained.profiles.items()}
         facts |= {"best_step": self.trained.best_step, "slow": self.slow, "seconds": self.seconds}
-        checkpoint.write(path, facts, {"state": self.state, "best": self.trained.model})
+        checkpoint.write(path, facts, self._trees())
+
+    def _trees(self) -> dict[str, Any]:
+        told = np.stack([*self.trained.profiles.values()] or [np.zeros((1, 1), np.float32)])
+        return {"state": self.state, "best": self.trained.model, "profiles": told}
 
     def _resume(self, path: Path) -> None:
-        facts, trees = checkpoint.read(path, self.fingerprint, {"state": self.state, "best": self.trained.model})
+        facts, trees = checkpoint.read(path, self.fingerprint, self._trees())
         self.state, self.trained.model = _replicated(trees["state"]), trees["best"]
         self.trained.history, self.trained.best_step = facts["history"], facts["best_step"]
-        self.trained.profiles = {int(k): v for k, v in facts["profiles"].items()}
+        if len(self.held):
+            steps = [int(entry["step"]) for entry in facts["history"]]
+            self.trained.profiles = dict(zip(steps, np.asarray(trees["profiles"]), strict=True))
         self.best, self.slow, self.seconds = facts["best"], facts["slow"], facts["seconds"]
 
 
