@@ -39,7 +39,8 @@ class Seen(NamedTuple):
 
     A: Array  # (U, N, M), whitened covariances with the inducing values
     prior: Array  # (U, N), variances before anything is known
-    far: Array | None  # (U, N, G), covariances with the far points that they do not explain
+    far: Array | None = None  # (U, N, G), covariances with the far points that they do not explain
+    among: Array | None = None  # (U, G, G), such covariances among the far points: R(γ, γ)
 
 
 class Far(eqx.Module):
@@ -94,15 +95,19 @@ class Layer(eqx.Module):
         half = linalg.whitening(self._cross(self.Z, self.Z), self.jitter)
         A = self._whitened(X, half)
         prior = self._each(lambda kernel: kernel.diag(X, False))
-        return Seen(A, prior, None if self.far is None else self._unexplained(X, A, half))
+        if self.far is None:
+            return Seen(A, prior)
+        B = jnp.swapaxes(self._whitened(self.far.Z, half), -1, -2)
+        among = self._cross(self.far.Z, self.far.Z) - jnp.swapaxes(B, -1, -2) @ B
+        return Seen(A, prior, self._cross(X, self.far.Z) - A @ B, among)
 
     def moments(self, X: Array, seen: Seen) -> Moments:
         """Mean and variance under q."""
         mean = _by_unit(seen.A, self.mean) + self.offset
         if self.slope is not None:
             mean = mean + X @ self.slope
-        if self.far is not None:
-            mean = mean + _by_unit(seen.far, self._far_weight())
+        if seen.far is not None and seen.among is not None:
+            mean = mean + _by_unit(seen.far, self._far_weight(seen.among))
         return Moments(mean, jnp.maximum(seen.prior.T + self._known(seen.A), 0.0) + self.own_noise())
 
     def own_noise(self) -> Array:
@@ -130,8 +135,8 @@ class Layer(eqx.Module):
         diagonal = jnp.exp(jnp.diagonal(self.root, axis1=-2, axis2=-1))
         return jnp.tril(self.root, -1) + jax.vmap(jnp.diag)(diagonal)
 
-    def kl(self, density: bool = False) -> Array:
-        """KL(q(v) ‖ N(0, I)) of all units, and ½ aᵀR(γ, γ)a of the far points.
+    def kl(self, density: bool = False, seen: Seen | None = None) -> Array:
+        """KL(q(v) ‖ N(0, I)) of all units, and ½ aᵀR(γ, γ)a of the far points (what the layer has `seen` knows R).
 
         Of point values −log N(v|0, I) or, as a `density` of u = Lv, −log N(u|0, K): the second is unbounded where
         inducing inputs meet, and an optimiser lets them.
@@ -141,7 +146,12 @@ class Layer(eqx.Module):
         logs = self.root if self.root.ndim == 2 else jnp.diagonal(self.root, axis1=-2, axis2=-1)
         squares = jnp.exp(2 * logs) if self.root.ndim == 2 else self.lower() ** 2
         total = 0.5 * (jnp.sum(squares) + jnp.sum(self.mean**2) - self.mean.size) - jnp.sum(logs)
-        return total if self.far is None else total + 0.5 * self._far_square()
+        if self.far is None:
+            return total
+        among = (seen or self.see(self.Z[0])).among
+        assert among is not None
+        a = self._far_weight(among)
+        return total + 0.5 * jnp.einsum("wg,wgh,wh->", a, jnp.broadcast_to(among, (len(a), *among.shape[1:])), a)
 
     def _improbability(self, density: bool) -> Array:
         """½‖v‖² + ½M log 2π of all units; of u also log|L|."""
@@ -165,28 +175,12 @@ class Layer(eqx.Module):
     def _whitened(self, X: Array, half: Array) -> Array:
         return jnp.einsum("unk,umk->unm", self._cross(X, self.Z), half)
 
-    # -- far points --------------------------------------------------------------------------------------------
-
-    def _unexplained(self, X: Array, A: Array, half: Array) -> Array:
-        assert self.far is not None
-        return self._cross(X, self.far.Z) - A @ jnp.swapaxes(self._whitened(self.far.Z, half), -1, -2)
-
-    def _far_residual(self) -> Array:
-        """R(γ, γ), (U, G, G)."""
-        assert self.far is not None
-        half = linalg.whitening(self._cross(self.Z, self.Z), self.jitter)
-        return self._unexplained(self.far.Z, self._whitened(self.far.Z, half), half)
-
-    def _far_weight(self) -> Array:
+    def _far_weight(self, among: Array) -> Array:
         """a, from the stored a ∘ diag R(γ, γ)."""
         assert self.far is not None
-        scale = jnp.diagonal(self._far_residual(), axis1=-2, axis2=-1)
+        scale = jnp.diagonal(among, axis1=-2, axis2=-1)
         prior = self._each(lambda kernel: jnp.mean(kernel.diag(self.Z[0], False)))[:, None]
         return self.far.weight / jnp.maximum(scale, 1e-4 * prior)
-
-    def _far_square(self) -> Array:
-        a, R = self._far_weight(), self._far_residual()
-        return jnp.einsum("wg,wgh,wh->", a, jnp.broadcast_to(R, (len(a), *R.shape[1:])), a)
 
 
 def _by_unit(A: Array, weights: Array) -> Array:

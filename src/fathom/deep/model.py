@@ -73,9 +73,10 @@ class DeepGP(eqx.Module):
         moments, seen, _ = propagate(self.layers, X, sites, self.connected)
         return moments, log_weights, seen
 
-    def kl(self, density: bool = False) -> Array:
-        """Of all layers."""
-        return sum((layer.kl(density) for layer in self.layers), jnp.zeros(()))
+    def kl(self, density: bool = False, seen: Seen | None = None) -> Array:
+        """Of all layers; `seen`: by the last one."""
+        hidden = sum((layer.kl(density) for layer in self.layers[:-1]), jnp.zeros(()))
+        return hidden + self.layers[-1].kl(density, seen)
 
 
 @dataclass(frozen=True)

@@ -86,7 +86,7 @@ def loss(
     if probe is not None:
         f = Moments(f.mean + probe.mean, f.var + probe.var)
     data = jnp.mean(OBJECTIVES[method.objective](model.likelihood, Y, f, log_weights))
-    return -data + beta * model.kl(method.density) / n_rows, (f.mean, None if seen is None else seen.A)
+    return -data + beta * model.kl(method.density, seen) / n_rows, (f.mean, None if seen is None else seen.A)
 
 
 def _energy(model: DeepGP, method: Method, X: Array, Y: Array, n_rows: Array) -> Array:
