@@ -8,7 +8,7 @@ import pytest
 
 from fathom import linalg
 from fathom.collapsed import condition_sparsely, log_bound
-from fathom.deep.layer import Far, Form, Layer
+from fathom.deep.layer import FAR, Far, Form, Layer
 from fathom.deep.methods import METHODS
 from fathom.deep.model import DeepGP
 from fathom.deep.steps import Knobs, begin, loss, run, with_natural
@@ -186,7 +186,7 @@ def test_decoupled_kl_and_moments_are_those_of_the_dense_gaussian():
     L = np.linalg.cholesky(KERNEL.cross(Z, Z))
     whiten = lambda A: np.linalg.solve(L, KERNEL.cross(Z, A))  # noqa: E731
     residual = KERNEL.cross(G, G) - whiten(G).T @ whiten(G)
-    a = weight / residual.diagonal()
+    a = FAR * weight / residual.diagonal()
     # the same process, written over all points: u ~ q at Z, and at G the conditional prior shifted by R a
     points = np.vstack([Z, G])
     K = KERNEL.cross(points, points)

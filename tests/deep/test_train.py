@@ -134,6 +134,23 @@ def test_the_schedule_warms_up_and_cools_down():
     assert np.allclose(rates, [0.01, 0.05, 0.1, 0.0505, 0.001, 0.001], rtol=1e-3)
 
 
+def test_the_natural_step_cools_so_that_the_end_is_an_average_of_many_minibatches():
+    method = METHODS["svgp"]
+    model = build(jax.random.key(0), Architecture((), 6), method, X, Y)
+    order = np.random.default_rng(1).permutation(80)[:64].reshape(2, 32)
+
+    def spread(step):  # between the answers that two minibatches give from the same state
+        state = steps.begin(model, method)._replace(step=jnp.asarray(step, jnp.int32))
+        knobs = steps.Knobs(*(jnp.asarray(v) for v in (0.0, 100.0, 1.0, 80.0, 0.5)))
+        ends = [
+            steps.run(method, state, jnp.float32(X[None, rows]), jnp.float32(Y[None, rows]), jax.random.key(0), knobs)
+            for rows in order
+        ]
+        return np.abs(ends[0][0].model.layers[0].mean - ends[1][0].model.layers[0].mean).max()
+
+    assert spread(99) < 0.1 * spread(0)
+
+
 def test_targets_with_few_values_get_the_noise_of_rounding():
     grades = np.repeat([3.0, 4.0, 5.0, 6.0], 20)
     assert few_valued(grades)

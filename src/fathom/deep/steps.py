@@ -99,9 +99,16 @@ def _energy(model: DeepGP, method: Method, X: Array, Y: Array, n_rows: Array) ->
 
 def rate_at(step: Array, knobs: Knobs) -> Array:
     """A tenth of warm-up, then a cosine to a hundredth."""
+    return knobs.rate * jnp.minimum(step / knobs.total / 0.1, 1.0) * cooling(step, knobs)
+
+
+def cooling(step: Array, knobs: Knobs) -> Array:
+    """From 1, after a tenth of the steps, by a cosine to a hundredth.
+
+    The natural step cools too: at the end q should be an average over many minibatches, not over the last ten.
+    """
     t = jnp.minimum(step / knobs.total, 1.0)
-    warm = jnp.minimum(t / 0.1, 1.0)
-    return knobs.rate * warm * (0.01 + 0.99 * 0.5 * (1 + jnp.cos(jnp.pi * jnp.maximum(t - 0.1, 0.0) / 0.9)))
+    return 0.01 + 0.99 * 0.5 * (1 + jnp.cos(jnp.pi * jnp.maximum(t - 0.1, 0.0) / 0.9))
 
 
 def _step(method: Method, knobs: Knobs, key: Any, state: State, batch: tuple[Array, Array]) -> tuple[State, Array]:
@@ -121,7 +128,8 @@ def _step(method: Method, knobs: Knobs, key: Any, state: State, batch: tuple[Arr
     model = eqx.apply_updates(model, _scaled(direction, rate))
     natural = state.natural
     if natural is not None:
-        natural = _moved(natural, knobs, A, mean, by_moments)
+        rho = knobs.rho * cooling(state.step + 1, knobs)
+        natural = _moved(natural, knobs.n_rows, rho, A, mean, by_moments)
         model = with_natural(model, natural)
     return State(model, adam, natural, state.step + 1), cost
 
@@ -147,16 +155,16 @@ def _hold_q(model: DeepGP) -> DeepGP:
     return eqx.tree_at(_q, model, jax.lax.stop_gradient(_q(model)))
 
 
-def _moved(natural: Natural, knobs: Knobs, A: Array, mean: Array, by_moments: Moments) -> Natural:
+def _moved(natural: Natural, n_rows: Array, rho: Array, A: Array, mean: Array, by_moments: Moments) -> Natural:
     """The natural step; slopes are of the loss, so their signs are turned."""
     n_units = mean.shape[-1]
     flat = [x.reshape(-1, n_units).T for x in (mean, -by_moments.mean, jnp.minimum(-by_moments.var, 0.0))]
     mu, g, h = flat  # (Q, S·N)
     A = jnp.broadcast_to(A, (n_units, *A.shape[1:]))
-    weighted = jnp.swapaxes(A * (-2 * knobs.n_rows * h)[..., None], -1, -2)
+    weighted = jnp.swapaxes(A * (-2 * n_rows * h)[..., None], -1, -2)
     target = weighted @ A + jnp.eye(A.shape[-1], dtype=A.dtype)
-    shift = knobs.n_rows * jnp.einsum("qn,qnm->qm", g - 2 * h * mu, A)
-    rho = knobs.rho.astype(A.dtype)
+    shift = n_rows * jnp.einsum("qn,qnm->qm", g - 2 * h * mu, A)
+    rho = rho.astype(A.dtype)
     return Natural((1 - rho) * natural.precision + rho * target, (1 - rho) * natural.shift + rho * shift)
 
 
