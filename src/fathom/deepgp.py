@@ -106,7 +106,11 @@ class DeepParameters(Stochastic):
         self.random_state = random_state
 
     def _method(self) -> Any:
+        from fathom.deep.methods import METHODS
+
         method = super()._method()
+        if method.single and not self._widths():
+            method = METHODS[method.single]
         if self.estimator not in ("factorised", "joint"):
             raise ValueError(f"estimator must be 'factorised' or 'joint', not {self.estimator!r}")
         if self.prior not in ("whitened", "density"):

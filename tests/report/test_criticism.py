@@ -187,12 +187,20 @@ def test_curves_belong_to_the_checks():
     assert drawn.power.max() == pytest.approx(found["periodogram_max"].observed)
     assert drawn.frequency[np.argmax(drawn.power)] == pytest.approx(found["periodogram_max"].detail["frequency"])
     assert (drawn.quantile - drawn.normal).max() == pytest.approx(found["qq_high"].observed)
-    for values in ("acf", "power", "quantile"):
-        low, high, middle = (getattr(drawn, values + end) for end in ("_low", "_high", ""))
-        assert np.all(low < high)
-        assert 0.7 < np.mean((low <= middle) & (middle <= high)) <= 1
     assert drawn.lag[0] == pytest.approx(TIMES[1, 0])
     assert json.loads(json.dumps(drawn.to_dict()))["acf"] == drawn.acf.tolist()
+
+
+@pytest.mark.parametrize("values", ["acf", "power", "quantile"])
+def test_bands_of_the_curves_hold_most_series_of_the_model(values):
+    inside = []
+    for seed in range(20):  # neighbours in a curve are alike: one series says little
+        y = simulated(TIMES, [seed, 3])
+        drawn = curves(fitted(TIMES, y), series(TIMES, y), n_draws=99)
+        low, high, middle = (getattr(drawn, values + end) for end in ("_low", "_high", ""))
+        assert np.all(low < high)
+        inside.append(np.mean((low <= middle) & (middle <= high)))
+    assert 0.85 < np.mean(inside) < 0.99, inside
 
 
 def test_without_an_axis_there_are_only_quantiles():
