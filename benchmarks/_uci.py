@@ -1,7 +1,8 @@
 """What the tables of the deep sigma point paper share: contenders, splits, scores, ranks and the dot plot.
 
 FATHOM_SETS, FATHOM_SPLITS and FATHOM_MODELS run a part. With FATHOM_SCORES (a file) every score is written down as it
-is found and not computed again: the same command without the others then prints the whole table.
+is found and not computed again: the same command without the others then prints the whole table. scores/ holds what
+has been measured so; lines of a model whose training has changed since must go.
 """
 
 from __future__ import annotations
