@@ -48,8 +48,7 @@ class Far(eqx.Module):
     """Points that move the mean only (orthogonally decoupled, Salimbeni et al. 2018): mean += R(x, γ) a.
 
     R is the prior covariance that the inducing values do not explain. What is stored is a ∘ diag R(γ, γ) in units of
-    `FAR`, which makes the steps of all weights alike and large enough: in units of 1 they were still on their way after
-    4,000 steps.
+    `FAR`, which makes the steps of all weights alike and large: in units of 1 the same 4,000 steps ended worse.
     """
 
     Z: Array  # (U, G, D)
