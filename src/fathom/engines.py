@@ -10,16 +10,19 @@ import importlib
 import os
 import pickle
 import signal
+import sys
 import tempfile
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import cloudpickle  # type: ignore[import-untyped]
 from joblib.externals import loky
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 ANSWER = 10.0  # seconds for a scheduler to answer
 PATIENCE = 60.0  # seconds that a cluster may be without a worker
@@ -41,12 +44,23 @@ def call(task: Callable[..., Any], shared: Any, item: Any) -> Any:
     return task(item) if shared is None else task(shared, item)
 
 
+def one_thread() -> AbstractContextManager[Any]:
+    """One BLAS thread for a task, wherever it runs."""
+    return _libraries(len(sys.modules)).limit(limits=1)
+
+
+@lru_cache(maxsize=1)
+def _libraries(n_modules: int) -> ThreadpoolController:
+    """The BLAS libraries here, looked for again when modules were loaded: that takes longer than many a task."""
+    return ThreadpoolController()
+
+
 def _work(shared: Any, parcel: bytes) -> bytes:
     """Runs one item. Parcels are opened and closed here, so that one that cannot be is an error like any other."""
     try:
         task, item = pickle.loads(parcel)
         shared = shared.load() if isinstance(shared, _Stored) else shared
-        with threadpool_limits(1):
+        with one_thread():
             value = call(task, shared, item)
         return cloudpickle.dumps((value, None))
     except (Exception, SystemExit) as error:

@@ -25,10 +25,9 @@ from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import cloudpickle  # type: ignore[import-untyped]
-from threadpoolctl import threadpool_limits
 
 from fathom import engines
-from fathom.engines import Dask, Pool, Processes, Ray, call, reason, usable_cores
+from fathom.engines import Dask, Pool, Processes, Ray, call, one_thread, reason, usable_cores
 
 Backend = Literal["serial", "processes", "dask", "ray"]
 BACKENDS = ("serial", "processes", "dask", "ray")
@@ -120,7 +119,7 @@ def _in_turn(task: Callable[..., Any], items: list[Any], on_done: OnDone | None,
     found: list[Outcome] = []
     for i, item in enumerate(items):
         try:
-            with threadpool_limits(1):
+            with one_thread():
                 found.append(Outcome(call(task, shared, item)))
         except (Exception, SystemExit) as error:
             found.append(Outcome(error=reason(error)))

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-WHOLE, BLOCK = 700, 64  # matrices of more rows are filled by blocks of so many: those stay in the cache
+WHOLE, BLOCK = 256, 64  # matrices of more rows are filled by blocks of so many: those stay in the cache
 MERGE = 1e-6  # lags closer than this part of the median step are one lag
 
 

@@ -13,7 +13,6 @@ import numpy as np
 
 from fathom import linalg
 from fathom.collapsed import Bound
-from fathom.kernels.algebra import n_effective
 from fathom.kernels.base import Kernel
 from fathom.kernels.strip import ClockLags
 from fathom.kernels.vector import from_vector
@@ -33,7 +32,7 @@ def bounded(problem: Problem, attempt: Attempt, steps: int, best: float = -math.
     if not isinstance(bound, Bound):
         return attempt
     vector = attempt.vectors[int(np.argmax(attempt.values))]
-    enough = (n_effective(attempt.kernel) * rate - best) / 2 if math.isfinite(best) else -math.inf
+    enough = (attempt.n_effective * rate - best) / 2 if math.isfinite(best) else -math.inf
     return replace(attempt, upper=bound.upper(vector, enough, steps if isinstance(bound.strip.lags, ClockLags) else 1))
 
 

@@ -23,7 +23,6 @@ from typing import Any
 import numpy as np
 
 from fathom.execute import Executor
-from fathom.kernels.algebra import n_effective
 from fathom.kernels.base import Kernel
 from fathom.kernels.leaves import WN
 from fathom.search.criteria import bounded, judge
@@ -216,7 +215,7 @@ class _Run:
         if rows is None or len(self.y) <= LONG or any(a.part is None for a in attempts if a.reason is None):
             return by_whole
         rate = penalty(rows, self.settings.criterion)
-        parts = [-2 * a.part + rate * n_effective(a.kernel) if a.part is not None else np.inf for a in by_whole]
+        parts = [-2 * a.part + rate * a.n_effective if a.part is not None else np.inf for a in by_whole]
         by_part = [by_whole[i] for i in np.argsort(parts, kind="stable")]
         turns = {id(a): a for pair in zip(by_whole, by_part, strict=True) for a in pair if a.reason is None}
         return [*turns.values(), *(a for a in by_whole if a.reason is not None)]

@@ -73,10 +73,16 @@ class Attempt:
     part: float | None = None  # the evidence of the part on which it began
     upper: float | None = None  # bound of the evidence, where `values` are lower bounds
     judged: float | None = None  # the logarithm of the criterion, when it is one for finalists
+    size: int | None = None  # its effective parameters, once counted
 
     @property
     def value(self) -> float:
         return max(self.values, default=FAILED)
+
+    @property
+    def n_effective(self) -> int:
+        """Effective parameters: counted in a worker, for the ranking asks after every stage while all others wait."""
+        return n_effective(self.kernel) if self.size is None else self.size
 
     @property
     def fitted(self) -> Kernel:
@@ -118,7 +124,8 @@ def begin(problem: Problem, attempt: Attempt, iterations: int, rows: int | None 
     scores = [_value(evidence, vector) for vector in starts]
     best = _distinct(np.argsort(scores)[::-1], attempt.kernel, _cycle(part, attempt.kernel))
     opened = replace(attempt, vectors=tuple(starts[i] for i in best), values=tuple(scores[i] for i in best))
-    return proceed(problem, replace(opened, evaluations=len(starts)), iterations, rows)
+    opened = replace(opened, evaluations=len(starts), size=attempt.n_effective)
+    return proceed(problem, opened, iterations, rows)
 
 
 def proceed(problem: Problem, attempt: Attempt, iterations: int, rows: int | None = None) -> Attempt:
@@ -307,7 +314,7 @@ def criterion(attempt: Attempt, n: int, which: Criterion) -> float:
         return math.inf
     if which in JUDGED:
         return math.inf if attempt.judged is None else -2 * attempt.judged
-    return -2 * attempt.value + n_effective(attempt.kernel) * penalty(n, which)
+    return -2 * attempt.value + attempt.n_effective * penalty(n, which)
 
 
 def penalty(n: int, which: Criterion) -> float:

@@ -10,7 +10,6 @@ from typing import Any, Self
 import numpy as np
 
 from fathom.files import replacing
-from fathom.kernels.algebra import n_effective
 from fathom.kernels.base import Kernel
 from fathom.kernels.syntax import parse, to_text
 from fathom.search.score import Attempt
@@ -40,7 +39,7 @@ class Model:
 
     @classmethod
     def of(cls, attempt: Attempt, score: float) -> Self:
-        return cls(to_text(attempt.fitted), attempt.value, n_effective(attempt.kernel), score, attempt.upper)
+        return cls(to_text(attempt.fitted), attempt.value, attempt.n_effective, score, attempt.upper)
 
     def parsed(self) -> Kernel:
         return parse(self.kernel)
