@@ -133,7 +133,7 @@ class DeepParameters(Stochastic):
         if (method := self._method()).laplace:
             from fathom.deep.settle import settle
 
-            return settle(model, method, X, Y, self._seed())[0]
+            return settle(model, method, X, Y, self._seed())
         if not self.n_sweeps or method.q != "factor":
             return model
         from fathom.deep.sweeps import sweep
@@ -224,7 +224,7 @@ class GradientRegressor(MultiOutputMixin, RegressorMixin, Stochastic):
         with self._precision():
             trained = train(method, points(self.model_) if method.laplace else self.model_, *rows, settings)
             if method.laplace:
-                trained.model = settle(trained.model, method, *rows, self.seed_, self.n_seen_)[0]
+                trained.model = settle(trained.model, method, *rows, self.seed_, self.n_seen_)
         trained.history = [*self.history_, *trained.history]
         self._keep(trained, self.seed_)
         return self

@@ -1,8 +1,9 @@
 """Learning by L-BFGS from several starts in step (DGPS thesis, 4.3 and 4.4).
 
 The draws z of a start are fixed, so that its objective is an ordinary function. It may then be high only for these
-draws: starts are ranked by more draws that none of them has seen. Among the first few, the one with the highest
-evidence is taken, which a sharp peak of the objective does not have (`settle`).
+draws: starts are ranked by more draws that none of them has seen. The first few get a Gaussian about their values
+(`settle`) and are compared once more by the same objective, now with the KL of it: of a sharp peak, or where the
+Gaussian reaches further than the curvature holds, little is left.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ from fathom.deep.train import OnCheck, Trained
 from fathom.fit import Result, Space, climb_together
 
 FRESH = 100  # draws that rank the starts
-FEW = 3  # of them are compared by evidence
+FEW = 3  # of them are compared once more
 REACH = 3.0  # how far a parameter may go from where it began: logarithms (a factor 20), places in standard units
 FREE = 10.0  # and whitened values: a few standard deviations of the prior
-SHAKE = 0.5  # of the hidden values of all starts but the first
+SHAKE = 0.5  # of the hidden whitened values of all starts but the first, which makes smooth functions of them
 TOLERANCE = 1e-7
 EVERY = 20  # evaluations between two reports
 
@@ -68,9 +69,8 @@ def learn(
     found = {int(i): eqx.combine(unravel(ends[i]), static) for i in np.argsort(fresh)[::-1][:FEW]}
     best = next(iter(found))
     if method.laplace:
-        settled = {i: settle(model, method, X, Y, seed) for i, model in found.items() if np.isfinite(fresh[i])}
-        best = max(settled, key=lambda i: settled[i][1], default=best)
-        found |= {i: model for i, (model, _) in settled.items()} or {best: settle(found[best], method, X, Y, seed)[0]}
+        found = {i: settle(model, method, X, Y, seed) for i, model in found.items()}
+        best = max(found, key=lambda i: _worth(found[i], jax.random.key(seed + 13), *fixed[:3]))
     trained = Trained(found[best], int(runs[best].stats["iterations"]))
     trained.history = _history(runs, fresh / len(X), best, watch.seconds())
     trained.status = "time limit" if watch.over() else trained.status
@@ -109,7 +109,10 @@ def _history(runs: list[Result], fresh: np.ndarray, best: int, seconds: float) -
 
 
 def _value(vector: Array, key: Any, n: int, X: Array, Y: Array, method: Method, unravel: Any, static: Any) -> Array:
-    model = eqx.combine(unravel(vector), static)
+    return _objective(eqx.combine(unravel(vector), static), key, n, X, Y, method)
+
+
+def _objective(model: DeepGP, key: Any, n: int, X: Array, Y: Array, method: Method) -> Array:
     rows = jnp.asarray(len(X), X.dtype)
     return -rows * loss(model, method, X, Y, key, jnp.ones((), X.dtype), rows, None, n)[0]
 
@@ -124,6 +127,11 @@ def _slopes(vectors: Array, keys: Any, *fixed: Any) -> tuple[Array, Array]:
 def _values(vectors: Array, key: Any, *fixed: Any) -> Array:
     """Objectives with many draws, the same for all."""
     return jax.lax.map(lambda v: _value(v, key, FRESH, *fixed), vectors)
+
+
+def _worth(model: DeepGP, key: Any, *data: Any) -> float:
+    """The objective of one model with many draws; nothing at all where it is not a number."""
+    return float(np.nan_to_num(eqx.filter_jit(_objective)(model, key, FRESH, *data), nan=-np.inf))
 
 
 def _reach(model: DeepGP) -> np.ndarray:
@@ -156,8 +164,7 @@ def start(
         else:
             passed = Z[:, :, np.arange(layer.width) % Z.shape[2]]
             values = np.stack([passed[u % len(Z), :, u] for u in range(layer.width)]) * (layer.slope is None)
-            values = values + SHAKE * (i > 0) * rng.standard_normal(values.shape)
-        layers.append(_valued(layer, values, rng, i))
+        layers.append(_valued(layer, values, rng, i, 0.0 if last else SHAKE))
         slope = np.eye(H.shape[1], layer.width) if layer.slope is None else np.asarray(layer.slope)
         H = np.hstack([H @ slope, X]) if arch.connected and not last else H @ slope
     return eqx.tree_at(lambda old: old.layers, model, tuple(layers))
@@ -170,11 +177,12 @@ def _nearest(H: np.ndarray, Y: np.ndarray, Z: np.ndarray, width: int) -> np.ndar
     return np.stack([Y[nearest[w % len(Z)], w] for w in range(width)])
 
 
-def _valued(layer: Any, values: np.ndarray, rng: np.random.Generator, i: int) -> Any:
-    """The layer with these inducing values u = Lv, and lengthscales shaken for all starts but the first."""
+def _valued(layer: Any, values: np.ndarray, rng: np.random.Generator, i: int, shake: float) -> Any:
+    """The layer with these inducing values u = Lv; for all starts but the first, v and the lengthscales are shaken."""
     theta = layer.theta + 0.3 * (i > 0) * jnp.asarray(rng.standard_normal(layer.theta.shape), layer.theta.dtype)
     layer = eqx.tree_at(lambda old: old.theta, layer, theta)
     half = linalg.whitening(layer._cross(layer.Z, layer.Z), 1e-3)
     half = jnp.broadcast_to(half, (layer.width, *half.shape[1:]))
     mean = jnp.einsum("wij,wj->wi", half, jnp.asarray(values, layer.mean.dtype))
+    mean = mean + shake * (i > 0) * jnp.asarray(rng.standard_normal(mean.shape), mean.dtype)
     return eqx.tree_at(lambda old: old.mean, layer, mean)
