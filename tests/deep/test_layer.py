@@ -147,6 +147,14 @@ def test_any_q_is_below_the_bound_and_more_points_never_lower_it():
     assert log_bound(kernel, X, Y, np.vstack([Z, [[3.0, -1.0]]])) >= best - 1e-6
 
 
+def test_natural_steps_know_of_the_mean_function():
+    # with f = c + g the best q(g) for y is the one for y - c
+    method, shifted = METHODS["svgp"], eqx.tree_at(lambda m: m.layers[0].offset, model(), jnp.full(1, 0.7))
+    state, _ = run(method, begin(shifted, method), X[None], Y[None], jax.random.key(0), knobs())
+    bound = log_bound(KERNEL + WN(variance=NOISE), X, Y - 0.7, Z)
+    assert np.isclose(elbo(state.model), bound, atol=1e-6)
+
+
 def test_a_small_natural_step_climbs():
     method = METHODS["svgp"]
     state = begin(model(), method)

@@ -3,11 +3,11 @@
 Everything that is not a shape is an argument (learning rate, β, N, step), so that one compilation serves every data
 set with so many inputs. Adam moves all parameters; where the method says so, the last layer's q(v) takes natural
 gradient steps instead. For S⁻¹ = Λ and λ = Λm they are moving averages: with g and h the slopes of the data term in a
-row's mean and variance, and a_n its row of A,
+row's mean and variance, a_n its row of A and μ_n = a_nᵀm (without the mean function c),
 
     Λ ← (1 − ρ)Λ + ρ(I − 2N Σ_n h_n a_n a_nᵀ),     λ ← (1 − ρ)λ + ρ N Σ_n (g_n − 2h_n μ_n) a_n
 
-(for Gaussian noise −2h = 1/σ² and g − 2hμ = y/σ²: a full batch and ρ = 1 land on the optimum). Λ stays positive.
+(for Gaussian noise −2h = 1/σ² and g − 2hμ = (y − c)/σ²: a full batch and ρ = 1 land on the optimum). Λ stays positive.
 """
 
 from __future__ import annotations
@@ -81,12 +81,12 @@ def loss(
 ) -> tuple[Array, Any]:
     """Minus the objective per row; `probe` (zeros) is added to the last moments to read their slopes."""
     if method.objective == "energy":
-        return _energy(model, method, X, Y, n_rows), (None, None)
+        return _energy(model, method, X, Y, n_rows), None
     f, log_weights, seen = model(X, key, n_points or method.n_points)
     if probe is not None:
         f = Moments(f.mean + probe.mean, f.var + probe.var)
     data = jnp.mean(OBJECTIVES[method.objective](model.likelihood, Y, f, log_weights))
-    return -data + beta * model.kl(method.density, seen) / n_rows, (f.mean, None if seen is None else seen.A)
+    return -data + beta * model.kl(method.density, seen) / n_rows, None if seen is None else seen.A
 
 
 def _energy(model: DeepGP, method: Method, X: Array, Y: Array, n_rows: Array) -> Array:
@@ -122,14 +122,14 @@ def _step(method: Method, knobs: Knobs, key: Any, state: State, batch: tuple[Arr
         full = _hold_q(full) if state.natural is not None else full
         return loss(full, method, X, Y, own, knobs.beta, knobs.n_rows, parts[1])
 
-    (cost, (mean, A)), (slopes, by_moments) = jax.value_and_grad(value, has_aux=True)((dynamic, probe))
+    (cost, A), (slopes, by_moments) = jax.value_and_grad(value, has_aux=True)((dynamic, probe))
     direction, adam = _ADAM.update(slopes, state.adam)
     rate = -rate_at(state.step + 1, knobs)
     model = eqx.apply_updates(model, _scaled(direction, rate))
     natural = state.natural
     if natural is not None:
         rho = knobs.rho * cooling(state.step + 1, knobs)
-        natural = _moved(natural, knobs.n_rows, rho, A, mean, by_moments)
+        natural = _moved(natural, knobs.n_rows, rho, A, state.model.layers[-1].mean, by_moments)
         model = with_natural(model, natural)
     return State(model, adam, natural, state.step + 1), cost
 
@@ -157,10 +157,10 @@ def _hold_q(model: DeepGP) -> DeepGP:
 
 def _moved(natural: Natural, n_rows: Array, rho: Array, A: Array, mean: Array, by_moments: Moments) -> Natural:
     """The natural step; slopes are of the loss, so their signs are turned."""
-    n_units = mean.shape[-1]
-    flat = [x.reshape(-1, n_units).T for x in (mean, -by_moments.mean, jnp.minimum(-by_moments.var, 0.0))]
-    mu, g, h = flat  # (Q, S·N)
+    n_units = len(mean)
+    g, h = (x.reshape(-1, n_units).T for x in (-by_moments.mean, jnp.minimum(-by_moments.var, 0.0)))  # (Q, S·N)
     A = jnp.broadcast_to(A, (n_units, *A.shape[1:]))
+    mu = jnp.einsum("qnm,qm->qn", A, mean)  # what v says of a row, without the mean function
     weighted = jnp.swapaxes(A * (-2 * n_rows * h)[..., None], -1, -2)
     target = weighted @ A + jnp.eye(A.shape[-1], dtype=A.dtype)
     shift = n_rows * jnp.einsum("qn,qnm->qm", g - 2 * h * mu, A)
