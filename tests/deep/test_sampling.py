@@ -171,17 +171,18 @@ def test_a_grown_model_begins_as_the_shallower_one():
 @pytest.mark.parametrize(
     ("settings", "grows"),
     [
-        ({"widths": (1,)}, True),
         ({"widths": (2, 2)}, True),
-        ({"widths": (2,)}, False),
+        ({"widths": (3, 1, 1)}, True),
+        ({"widths": (1, 3)}, False),
+        ({"widths": (1,)}, False),
         ({"widths": ()}, False),
-        ({"widths": (1,), "mean": "zero"}, False),
-        ({"widths": (1,), "connected": True}, False),
-        ({"widths": (1,), "kernel": ("SE", "Matern52")}, False),
+        ({"widths": (1, 1), "mean": "zero"}, False),
+        ({"widths": (1, 1), "connected": True}, False),
+        ({"widths": (1, 1), "kernel": ("SE", "SE", "Matern52")}, False),
     ],
 )
 def test_models_grow_where_a_layer_can_pass_its_inputs_on(settings, grows):
-    assert restarts._grows(Architecture(**settings), 1) is grows
+    assert restarts._grows(Architecture(**settings)) is grows
 
 
 def test_a_climb_tells_how_far_it_is_and_ends_in_time(learnt):

@@ -5,8 +5,8 @@ draws: starts are ranked by more draws that none of them has seen. The first few
 (`settle`) and are compared once more by the same objective, now with the KL of it: of a sharp peak, or where the
 Gaussian reaches further than the curvature holds, little is left.
 
-Many layers that start together seldom find what fewer layers can do. Every other start is therefore the fitted model of
-one layer less, with a layer before the last that begins by passing its inputs on.
+Three layers that start together seldom find what two can do. Every other start is therefore the fitted model of one
+layer less, with a layer before the last that begins by passing its inputs on.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def learn(
     """The best of several starts on standardised rows; when the time is over, where they have come to."""
     watch = _Watch(len(X), max_iterations, time_limit or np.inf, on_check)
     models = [start(method, arch, X, Y, seed, i, n_classes) for i in range(n_starts)]
-    if _grows(arch, X.shape[1]):
+    if _grows(arch):
         fewer, less = replace(arch, widths=arch.widths[:-1]), None if time_limit is None else time_limit / 3
         shallow = learn(replace(method, laplace=False), fewer, X, Y, n_starts, max_iterations, seed, n_classes, less)
         models[::2] = [grown(shallow.model, model) for model in models[::2]]
@@ -178,11 +178,11 @@ def start(
     return eqx.tree_at(lambda old: old.layers, model, tuple(layers))
 
 
-def _grows(arch: Architecture, n_inputs: int) -> bool:
-    """Whether a model of one layer less can be made one of these by a layer that passes its inputs on."""
-    if not arch.widths or arch.connected or arch.mean != "linear" or isinstance(arch.kernel, (tuple, list)):
+def _grows(arch: Architecture) -> bool:
+    """Whether a model of two layers or more can be made one of these by a layer that passes its inputs on."""
+    if arch.connected or arch.mean != "linear" or isinstance(arch.kernel, (tuple, list)):
         return False
-    return arch.widths[-1] == (n_inputs, *arch.widths)[-2]
+    return len(arch.widths) > 1 and arch.widths[-1] == arch.widths[-2]
 
 
 def grown(shallow: DeepGP, model: DeepGP) -> DeepGP:
