@@ -44,7 +44,7 @@ METHODS = {
     for m in (
         Method("svgp", "elbo", "samples", "full", "SE", 0.03, natural=0.1),
         Method("odsvgp", "elbo", "samples", "full", "SE", 0.1, natural=0.1, far=True),
-        Method("ppgpr", "predictive", "samples", "full", "Matern52", 0.1, reach=0.25, validation=0.1, fewest=800),
+        Method("ppgpr", "predictive", "samples", "full", "Matern52", 0.1, reach=0.5, validation=0.1, fewest=800),
         Method("dsvi", "elbo", "samples", "full", "SE", 0.1, hidden_sd=1e-2, deep=True, single="svgp"),
         Method("gamma", "robust", "samples", "full", "SE", 0.1, hidden_sd=1e-2, deep=True),
         Method(

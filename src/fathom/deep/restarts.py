@@ -55,9 +55,8 @@ def learn(
     watch = _Watch(len(X), max_iterations, time_limit or np.inf, on_check)
     models = [start(method, arch, X, Y, seed, i, n_classes) for i in range(n_starts)]
     if _grows(arch):
-        fewer, less = replace(arch, widths=arch.widths[:-1]), None if time_limit is None else time_limit / 3
-        shallow = learn(replace(method, laplace=False), fewer, X, Y, n_starts, max_iterations, seed, n_classes, less)
-        models[::2] = [grown(shallow.model, model) for model in models[::2]]
+        limits = (n_starts, max_iterations, seed, n_classes, None if time_limit is None else time_limit / 3)
+        models[::2] = _grown_out_of_fewer(models[::2], method, arch, X, Y, *limits)
     vectors, unravel, static = _flat(models)
     keys = jnp.stack([jax.random.key(seed * 1000 + i) for i in range(n_starts)])
     fixed = (jnp.asarray(X, arch.dtype), jnp.asarray(Y, arch.dtype), method, unravel, static)
@@ -194,6 +193,12 @@ def grown(shallow: DeepGP, model: DeepGP) -> DeepGP:
     between = eqx.tree_at(lambda old: (old.Z, old.slope, old.offset), between, (Z, identity, 0 * between.offset))
     layers = (*before, between, last)
     return eqx.tree_at(lambda old: (old.layers, old.likelihood), model, (layers, shallow.likelihood))
+
+
+def _grown_out_of_fewer(models: list[DeepGP], method: Method, arch: Architecture, *how: Any) -> list[DeepGP]:
+    """These starts with what one layer less has learnt."""
+    shallow = learn(replace(method, laplace=False), replace(arch, widths=arch.widths[:-1]), *how).model
+    return [grown(shallow, model) for model in models]
 
 
 def _nearest(H: np.ndarray, Y: np.ndarray, Z: np.ndarray, width: int) -> np.ndarray:
