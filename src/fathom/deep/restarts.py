@@ -60,8 +60,7 @@ def learn(
     vectors, unravel, static = _flat(models)
     keys = jnp.stack([jax.random.key(seed * 1000 + i) for i in range(n_starts)])
     fixed = (jnp.asarray(X, arch.dtype), jnp.asarray(Y, arch.dtype), method, unravel, static)
-    reach = _reach(models[0])
-    space = Space(np.ones(vectors.shape[1]), np.array([vectors.min(0) - reach, vectors.max(0) + reach]).T)
+    space = _space(models[0], vectors)
 
     def climb(V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         if watch.over():
@@ -141,12 +140,13 @@ def _worth(model: DeepGP, key: Any, *data: Any) -> float:
     return float(np.nan_to_num(eqx.filter_jit(_objective)(model, key, FRESH, *data), nan=-np.inf))
 
 
-def _reach(model: DeepGP) -> np.ndarray:
-    """How far each parameter may go."""
+def _space(model: DeepGP, vectors: np.ndarray) -> Space:
+    """How far each parameter may go from where the starts begin."""
     tree = jax.tree.map(lambda a: jnp.full(a.shape, REACH), eqx.filter(model, eqx.is_inexact_array))
     values = [jnp.full(layer.mean.shape, FREE) for layer in model.layers]
     tree = eqx.tree_at(lambda old: [layer.mean for layer in old.layers], tree, values)
-    return np.asarray(ravel_pytree(tree)[0])
+    reach = np.asarray(ravel_pytree(tree)[0])
+    return Space(np.ones(vectors.shape[1]), np.array([vectors.min(0) - reach, vectors.max(0) + reach]).T)
 
 
 def _flat(models: list[DeepGP]) -> tuple[np.ndarray, Any, Any]:
