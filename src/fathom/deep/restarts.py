@@ -4,15 +4,11 @@ The draws z of a start are fixed, so that its objective is an ordinary function.
 draws: starts are ranked by more draws that none of them has seen. The first few get a Gaussian about their values
 (`settle`) and are compared once more by the same objective, now with the KL of it: of a sharp peak, or where the
 Gaussian reaches further than the curvature holds, little is left.
-
-Three layers that start together seldom find what two can do. Every other start is therefore the fitted model of one
-layer less, with a layer before the last that begins by passing its inputs on.
 """
 
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from typing import Any
 
 import equinox as eqx
@@ -54,9 +50,6 @@ def learn(
     """The best of several starts on standardised rows; when the time is over, where they have come to."""
     watch = _Watch(len(X), max_iterations, time_limit or np.inf, on_check)
     models = [start(method, arch, X, Y, seed, i, n_classes) for i in range(n_starts)]
-    if _grows(arch):
-        limits = (n_starts, max_iterations, seed, n_classes, None if time_limit is None else time_limit / 3)
-        models[::2] = _grown_out_of_fewer(models[::2], method, arch, X, Y, *limits)
     vectors, unravel, static = _flat(models)
     keys = jnp.stack([jax.random.key(seed * 1000 + i) for i in range(n_starts)])
     fixed = (jnp.asarray(X, arch.dtype), jnp.asarray(Y, arch.dtype), method, unravel, static)
@@ -175,30 +168,6 @@ def start(
         slope = np.eye(H.shape[1], layer.width) if layer.slope is None else np.asarray(layer.slope)
         H = np.hstack([H @ slope, X]) if arch.connected and not last else H @ slope
     return eqx.tree_at(lambda old: old.layers, model, tuple(layers))
-
-
-def _grows(arch: Architecture) -> bool:
-    """Whether a model of two layers or more can be made one of these by a layer that passes its inputs on."""
-    if arch.connected or arch.mean != "linear" or isinstance(arch.kernel, (tuple, list)):
-        return False
-    return len(arch.widths) > 1 and arch.widths[-1] == arch.widths[-2]
-
-
-def grown(shallow: DeepGP, model: DeepGP) -> DeepGP:
-    """The shallower model with the last hidden layer of `model`, its values as they are, put before its last one."""
-    *before, last = shallow.layers
-    between = model.layers[-2]
-    Z = jnp.broadcast_to(last.Z[:1], between.Z.shape)
-    identity = jnp.eye(between.width, dtype=Z.dtype)
-    between = eqx.tree_at(lambda old: (old.Z, old.slope, old.offset), between, (Z, identity, 0 * between.offset))
-    layers = (*before, between, last)
-    return eqx.tree_at(lambda old: (old.layers, old.likelihood), model, (layers, shallow.likelihood))
-
-
-def _grown_out_of_fewer(models: list[DeepGP], method: Method, arch: Architecture, *how: Any) -> list[DeepGP]:
-    """These starts with what one layer less has learnt."""
-    shallow = learn(replace(method, laplace=False), replace(arch, widths=arch.widths[:-1]), *how).model
-    return [grown(shallow, model) for model in models]
 
 
 def _nearest(H: np.ndarray, Y: np.ndarray, Z: np.ndarray, width: int) -> np.ndarray:
