@@ -115,7 +115,9 @@ def starting_vectors(
         for slot, kept in zip(where, keep, strict=True):
             entries = slice(slot.start, slot.start + slot.size)
             if kept:
-                vector[entries] += spread * rng.standard_normal(slot.size) * (i > 0)
+                noise = rng.standard_normal(slot.size)
+                if i > 0 and spread > 0:
+                    vector[entries] += spread * noise
             else:
                 node = nodes[slot.node]
                 vector[entries] = _draw(node, slot, _seen(node, columns), rng, i)

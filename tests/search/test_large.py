@@ -74,7 +74,7 @@ def test_an_interrupted_search_resumes_to_the_same_answer(found, tmp_path):
     X, y = planted()
     path = tmp_path / "trace.json"
     with pytest.raises(KeyboardInterrupt):
-        search(X, y, QUICK, Dying(12), trace_path=path)
+        search(X, y, QUICK, Dying(7), trace_path=path)
     assert 1 <= len(Trace.from_json(path.read_text()).levels) < len(found.levels)
     with executor("serial") as pool:
         assert search(X, y, QUICK, pool, trace_path=path).kept == found.kept

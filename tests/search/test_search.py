@@ -12,12 +12,12 @@ import fathom
 from fathom.engines import one_thread
 from fathom.exact import GP, condition
 from fathom.execute import Outcome, executor
-from fathom.kernels import parse
+from fathom.kernels import parse, to_vector
 from fathom.search.average import Past, caution_of, learnt_anew, members_of, past_forecasts, twin, weights_of
 from fathom.search.grammar import Grammar
 from fathom.search.guards import degenerate, guarded_space, modulating_lines
-from fathom.search.run import Settings, search
-from fathom.search.score import Attempt, Problem, begin, criterion, period_pool
+from fathom.search.run import Settings, _Run, search
+from fathom.search.score import Attempt, Problem, begin, climbed, criterion, only_best, period_pool
 from fathom.search.trace import Model, Trace, TraceError, keep_best
 
 QUICK = Settings(Grammar(base=("SE", "Lin", "Per", "WN"), rules=("add", "multiply", "drop")), depth=3)
@@ -57,7 +57,7 @@ def test_every_level_gains_until_the_last(found):
 
 def test_the_score_is_bic_of_the_stored_kernel(found):
     from fathom.evidence import Evidence
-    from fathom.kernels import n_effective, to_vector
+    from fathom.kernels import n_effective
 
     X, y = planted()
     kernel = parse(found.best.kernel)
@@ -71,6 +71,22 @@ def test_the_answer_does_not_depend_on_the_number_of_workers(found):
     with executor("processes", n_jobs=2) as pool:
         parallel = search(X, y, QUICK, pool)
     assert [m.kernel for m in parallel.kept] == [m.kernel for m in found.kept]
+
+
+def test_a_winner_leaves_a_poor_optimum_of_its_lengthscale():
+    rng = np.random.default_rng(8)  # data with an optimum of long lengthscale and another, a nat higher, behind it
+    x = np.linspace(-1.7, 1.7, 40)
+    y = x + 0.3 * np.sin(9 * x) + 0.05 * rng.standard_normal(40)
+    X, y = x[:, None], (y - y.mean()) / y.std()
+    kernel = parse("SE(lengthscale=3.0) + WN(variance=0.1)")
+    with executor("serial") as pool:
+        run = _Run(X, y, QUICK, pool, np.inf, None)
+        problem = run.problem(None)
+        start = Attempt(kernel, 0, (np.asarray(to_vector(kernel)),), (-np.inf,))
+        winner = only_best(climbed(problem, start, 200))
+        (shaken,) = run.shaken(problem, [winner], 1)
+    assert shaken.value > winner.value + 0.9
+    assert shaken.evaluations > winner.evaluations
 
 
 class Dying:
@@ -91,7 +107,7 @@ def test_an_interrupted_search_resumes_to_the_same_answer(found, tmp_path):
     X, y = planted()
     path = tmp_path / "trace.json"
     with pytest.raises(KeyboardInterrupt):
-        search(X, y, QUICK, Dying(13), trace_path=path)
+        search(X, y, QUICK, Dying(8), trace_path=path)
     halfway = Trace.from_json(path.read_text())
     assert 1 <= len(halfway.levels) < len(found.levels)
     with executor("serial") as pool:

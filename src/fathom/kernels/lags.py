@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
 WHOLE, BLOCK = 256, 64  # matrices of more rows are filled by blocks of so many: those stay in the cache
 MERGE = 1e-6  # lags closer than this part of the median step are one lag
@@ -121,8 +120,8 @@ class RegularLags(Lags):
 
     def expand(self, values: np.ndarray) -> np.ndarray:
         mirrored = np.concatenate([values[:0:-1], values])
-        stride = mirrored.itemsize
-        return as_strided(mirrored[self.n - 1 :], (self.n, self.n), (-stride, stride), writeable=False)
+        stride = mirrored.itemsize  # `as_strided` would be clearer, and takes as long as the sum of two such matrices
+        return np.ndarray((self.n, self.n), float, mirrored, (self.n - 1) * stride, (-stride, stride))
 
     def pull(self, padded: np.ndarray) -> np.ndarray:
         # read with rows one longer, each diagonal of the matrix becomes a column: lag k is column n+1−k

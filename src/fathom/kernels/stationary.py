@@ -91,14 +91,15 @@ class Per(Stationary):
 
     def lag(self, tau: np.ndarray) -> tuple[np.ndarray, Slopes]:
         z = max(self.lengthscale**-2.0, 1e-12)
-        rest = float(one_minus_i0e(z, np))
+        b = float(i0e(z))
+        rest = 1 - b if z >= 1 else float(one_minus_i0e(z, np))
         phase = (2 * np.pi / self.period) * tau
         c1 = np.cos(phase) - 1
         rise = np.expm1(z * c1)
         f = (rise + rest) / rest
         envelope = rise + 1
         # ∂f/∂z = [(c−1)e^{z(c−1)} − (1−f)·b'] / (1−b) with b = i0e(z), b' = i1e(z) − i0e(z); dz/d log ℓ = −2z
-        slope_z = (c1 * envelope - (1 - f) * (i1e(z) - i0e(z))) / rest
+        slope_z = (c1 * envelope - (1 - f) * (i1e(z) - b)) / rest
         slope_p = (z / rest) * envelope * np.sin(phase) * phase
         return f, {"lengthscale": -2 * z * slope_z, "period": slope_p}
 

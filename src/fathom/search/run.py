@@ -22,7 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from fathom.execute import Executor
+from fathom.execute import Executor, executor
+from fathom.fit import FAILED
 from fathom.kernels.base import Kernel
 from fathom.kernels.leaves import WN
 from fathom.search.criteria import bounded, judge
@@ -36,12 +37,14 @@ from fathom.search.score import (
     Criterion,
     Problem,
     begin,
+    climbed,
     criterion,
     only_best,
     penalty,
     period_pool,
     polish,
     proceed,
+    reaches,
     retune,
 )
 from fathom.search.trace import BARE_MENTION, Level, Model, Trace, TraceError, keep_best
@@ -57,6 +60,7 @@ WIDE_RACE: Race = ((4, 0.12, SCREEN), (12, 0.04, None), (100, 0.02, None), (200,
 LARGE_RACE: Race = ((20, 0.25, SCREEN), (12, 0.08, None), (35, 0.05, None), (25, 1.0, None))
 FINALISTS = 4
 CYCLES = {"Per", "Cos", "SM"}  # base kernels that need to know of periods
+SHAKEN = 30  # iterations of a winner's climbs from other lengthscales
 BUFFER, STEPS = 8, 10  # kept whatever their upper bound; steps that tighten it
 
 
@@ -206,7 +210,17 @@ class _Run:
                 out += hopeless
         if large and attempts:
             attempts[:1] = self._stage(retune, problem, attempts[:1], race[-1][0], depth)
+        if race is RACE:
+            attempts[:1] = self.shaken(problem, attempts[:1], depth)
         return sorted(self.judged(problem, attempts, depth) + out, key=self.score)
+
+    def shaken(self, problem: Problem, winner: list[Attempt], depth: int) -> list[Attempt]:
+        """The winner, or a better fit from half or twice one of its lengthscales: greedy paths go on from here, and
+        which optimum a climb had come to hangs on rounding (mauna's second level: 100 nats apart)."""
+        starts = [replace(a, vectors=(v,), values=(FAILED,), evaluations=0) for a in winner for v in reaches(a)]
+        ends = winner + self._stage(climbed, problem, starts, SHAKEN, depth)
+        best = sorted(ends, key=self.racing)[: len(winner)]
+        return [replace(a, evaluations=sum(end.evaluations for end in ends)) for a in best]
 
     def ranked(self, attempts: list[Attempt], rows: int | None) -> list[Attempt]:
         """Best first. After a race on a part of a long series, by turns the best on all rows and on the part: what is
@@ -248,7 +262,9 @@ class _Run:
             if self.on_stage is not None:
                 self.on_stage(depth, done[0], len(attempts))
 
-        outcomes = self.pool.map(_Step(task, iterations), attempts, shared=problem, on_done=tick)
+        # noise alone is fitted here, before there is a worker: two that start one after the other take twice as long
+        pool = self.pool if depth else executor("serial")
+        outcomes = pool.map(_Step(task, iterations), attempts, shared=problem, on_done=tick)
         return [
             replace(attempt, reason=outcome.error) if outcome.error is not None else outcome.value
             for attempt, outcome in zip(attempts, outcomes, strict=True)

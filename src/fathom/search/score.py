@@ -158,7 +158,8 @@ def _starts(problem: Problem, attempt: Attempt) -> list[np.ndarray]:
     n = max(min(N_STARTS * new, most), len(LIFTS) * _cycle(problem, kernel)) if new else 1
     # the parent is left as it is: shaken by 5 %, a period of fifty cycles is lost
     starts = starting_vectors(kernel, problem.X, problem.y, rng, n, pools=problem.pools, spread=0.0)
-    starts = [_lifted(problem, kernel, vector, i) for i, vector in enumerate(starts)]
+    if _new(kernel, Per):
+        starts = [_lifted(problem, kernel, vector, i) for i, vector in enumerate(starts)]
     guard = guarded_space(kernel, problem.all_X)
     return [np.clip(v, *guard(v).bounds.T) for v in starts]
 
@@ -232,6 +233,18 @@ def _harmonics(attempt: Attempt, cycles: list[int]) -> list[np.ndarray]:
     return found
 
 
+def reaches(attempt: Attempt) -> list[np.ndarray]:
+    """The fit with one smooth term at half or twice its lengthscale, for each of them."""
+    nodes, found = list(walk(attempt.kernel)), []
+    for slot in slots(attempt.kernel):
+        if slot.parameter.name == "lengthscale" and isinstance(nodes[slot.node], SE):
+            for factor in (math.log(0.5), math.log(2.0)):
+                vector = attempt.vectors[0].copy()
+                vector[slot.start : slot.start + slot.size] += factor
+                found.append(vector)
+    return found
+
+
 def _seconds(attempt: Attempt, cycles: list[int]) -> list[np.ndarray]:
     """The same, and half the period where a cycle serves only through its second harmonic: with the variance that this
     one has, and nearly a sinusoid. A few steps on many rows would not come down to it from the variance of the whole.
@@ -287,8 +300,6 @@ def _lifted(problem: Problem, kernel: Kernel, vector: np.ndarray, i: int) -> np.
     Otherwise a smooth term that has already followed the cycle hides it (the sunspots, under an SE of two years).
     """
     cycles = _new(kernel, Per)
-    if not cycles:
-        return vector
     where = {(slot.node, slot.parameter.name): slot.start for slot in slots(kernel)}
     nodes, lifted = list(walk(kernel)), vector.copy()
     numbers = {id(node): n for n, node in enumerate(nodes)}
