@@ -53,6 +53,13 @@ def test_learns_in_the_units_of_the_user(fitted, name, tmp_path):
     assert again.get_params()["inference"] == name
 
 
+@pytest.mark.parametrize("name", ["svgp", "dspp"])
+def test_the_seed_decides(fitted, name):
+    same, other = (make(name, random_state=seed).fit(X[:100], y[:100]).predict(X) for seed in (0, 1))
+    assert np.array_equal(same, fitted(name).predict(X))
+    assert not np.allclose(other, same, rtol=1e-4)
+
+
 @pytest.mark.parametrize("a", [0.0, 0.5, 1.0])
 def test_with_all_rows_as_inducing_points_it_is_the_exact_gp(a):
     """Noise and kernel fixed by hand: what a fit of either would have to agree on."""

@@ -85,7 +85,7 @@ class Stochastic(BaseEstimator):
         beta = 1.0 if self.beta is None or self.beta == "cv" else self.beta
         if isinstance(beta, str) or beta < 0:
             raise ValueError(f"beta must be a positive number, None or 'cv', not {self.beta!r}")
-        return Settings(steps, self.batch_size, rate, beta, held, self._seed())
+        return Settings(steps, self.batch_size, rate, beta, held, seed=self._seed())
 
     def _seed(self) -> int:
         rng = self.random_state

@@ -10,7 +10,7 @@ import json
 import math
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import KW_ONLY, asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,7 @@ class Settings:
     rate: float = 0.03
     beta: float = 1.0
     validation: float = 0.0  # part of the rows held out; training ends with the best step seen there
+    _: KW_ONLY
     part: int = 0  # which part, when all are held out in turn
     seed: int = 0
     stop_at: int | None = None  # end here, on the schedule of n_steps: for a refit on all rows
