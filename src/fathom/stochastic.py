@@ -29,7 +29,6 @@ _FITTED = (
     "last",
 )  # attributes that go into a model file
 MOST_STEPS = 4000
-MOST_ITERATIONS = 500  # of L-BFGS
 ENOUGH = 500  # held-out rows that can decide alone; with fewer, every row is held out once
 HELD = 25  # rows held out at least, as far as three tenths of them go: stopping on fewer is a lottery
 
@@ -132,9 +131,9 @@ class Stochastic(BaseEstimator):
     def _climb(self, X: np.ndarray, Y: np.ndarray, n_classes: int, n_starts: int, seed: int, tell: Any) -> None:
         from fathom.deep.restarts import learn
 
-        arch, iterations, rest = self._architecture(), self.n_steps or MOST_ITERATIONS, (self.time_limit, tell)
+        how = (n_starts, self.n_steps, seed, n_classes, self.time_limit, tell)
         with self._precision():
-            trained = learn(self._method(), arch, X, Y, n_starts, iterations, seed, n_classes, *rest)
+            trained = learn(self._method(), self._architecture(), X, Y, *how)
         self.beta_, self.n_seen_ = 1.0, len(X)
         self._keep(trained, seed)
 

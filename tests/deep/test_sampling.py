@@ -157,6 +157,34 @@ def test_shaken_starts_are_no_less_probable_than_draws_of_the_prior():
     assert 0.7 < np.mean(squares[1:]) / (12 * restarts.SHAKE**2) < 1.4
 
 
+def test_a_grown_model_begins_as_the_shallower_one():
+    shallow, deep = model_of((1,)), restarts.start(SAMPLING, Architecture((1, 1), 5, dtype="float64"), X, Y, 0, 0)
+    model = restarts.grown(shallow, deep)
+    assert eqx.tree_equal(model.layers[::2], shallow.layers)
+    Z = model.layers[1].Z[0]
+    mean, var = model.layers[1](Z)  # a layer that passes its inducing inputs on
+    assert np.allclose(mean, Z)
+    assert np.all(np.asarray(var) < 1e-3)
+    assert abs(value(model, n=2000) - value(shallow, n=2000) + float(model.layers[1].kl())) < 5
+
+
+@pytest.mark.parametrize(
+    ("settings", "grows"),
+    [
+        ({"widths": (2, 2)}, True),
+        ({"widths": (3, 1, 1)}, True),
+        ({"widths": (1, 3)}, False),
+        ({"widths": (1,)}, False),
+        ({"widths": ()}, False),
+        ({"widths": (1, 1), "mean": "zero"}, False),
+        ({"widths": (1, 1), "connected": True}, False),
+        ({"widths": (1, 1), "kernel": ("SE", "SE", "Matern52")}, False),
+    ],
+)
+def test_models_grow_where_a_layer_can_pass_its_inputs_on(settings, grows):
+    assert restarts._grows(Architecture(**settings)) is grows
+
+
 def test_a_climb_tells_how_far_it_is_and_ends_in_time(learnt):
     told = []
     arch = Architecture((1,), 5, dtype="float64")

@@ -4,11 +4,15 @@ The draws z of a start are fixed, so that its objective is an ordinary function.
 draws: starts are ranked by more draws that none of them has seen. The first few get a Gaussian about their values
 (`settle`) and are compared once more by the same objective, now with the KL of it: of a sharp peak, or where the
 Gaussian reaches further than the curvature holds, little is left.
+
+Three layers that start together seldom find what two can do. One start is therefore the fitted model of one layer less,
+with a layer before the last that begins by passing its inputs on.
 """
 
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import equinox as eqx
@@ -32,6 +36,7 @@ REACH = 3.0  # how far a parameter may go from where it began: logarithms (a fac
 FREE = 10.0  # and whitened values: a few standard deviations of the prior
 SHAKE = 0.5  # of the hidden whitened values of all starts but the first, which makes smooth functions of them
 TOLERANCE = 1e-7
+ITERATIONS, EACH = 500, 5  # of a climb: at least, and for each parameter
 EVERY = 20  # evaluations between two reports
 
 
@@ -41,16 +46,17 @@ def learn(
     X: np.ndarray,
     Y: np.ndarray,
     n_starts: int,
-    max_iterations: int,
+    max_iterations: int | None,
     seed: int,
     n_classes: int = 0,
     time_limit: float | None = None,
     on_check: OnCheck | None = None,
 ) -> Trained:
     """The best of several starts on standardised rows; when the time is over, where they have come to."""
-    watch = _Watch(len(X), max_iterations, time_limit or np.inf, on_check)
-    models = [start(method, arch, X, Y, seed, i, n_classes) for i in range(n_starts)]
+    watch = _Watch(len(X), time_limit or np.inf, on_check)
+    models = _starts(method, arch, X, Y, n_starts, max_iterations, seed, n_classes, time_limit)
     vectors, unravel, static = _flat(models)
+    watch.total = max_iterations = max_iterations or max(ITERATIONS, EACH * vectors.shape[1])
     keys = jnp.stack([jax.random.key(seed * 1000 + i) for i in range(n_starts)])
     fixed = (jnp.asarray(X, arch.dtype), jnp.asarray(Y, arch.dtype), method, unravel, static)
     space = _space(models[0], vectors)
@@ -82,8 +88,10 @@ def learn(
 class _Watch:
     """The clock of a climb, and what it tells on the way."""
 
-    def __init__(self, n_rows: int, total: int, limit: float, on_check: OnCheck | None):
-        self.n_rows, self.total, self.limit, self.on_check = n_rows, total, limit, on_check
+    total = 0  # iterations, once known
+
+    def __init__(self, n_rows: int, limit: float, on_check: OnCheck | None):
+        self.n_rows, self.limit, self.on_check = n_rows, limit, on_check
         self.begun, self.step, self.best = time.monotonic(), 0, -np.inf
 
     def seconds(self) -> float:
@@ -168,6 +176,44 @@ def start(
         slope = np.eye(H.shape[1], layer.width) if layer.slope is None else np.asarray(layer.slope)
         H = np.hstack([H @ slope, X]) if arch.connected and not last else H @ slope
     return eqx.tree_at(lambda old: old.layers, model, tuple(layers))
+
+
+def _grows(arch: Architecture) -> bool:
+    """Whether a model of two layers or more can be made one of these by a layer that passes its inputs on."""
+    if arch.connected or arch.mean != "linear" or isinstance(arch.kernel, (tuple, list)):
+        return False
+    return len(arch.widths) > 1 and arch.widths[-1] == arch.widths[-2]
+
+
+def grown(shallow: DeepGP, model: DeepGP) -> DeepGP:
+    """The shallower model with the last hidden layer of `model`, its values as they are, put before its last one."""
+    *before, last = shallow.layers
+    between = model.layers[-2]
+    Z = jnp.broadcast_to(last.Z[:1], between.Z.shape)
+    identity = jnp.eye(between.width, dtype=Z.dtype)
+    between = eqx.tree_at(lambda old: (old.Z, old.slope, old.offset), between, (Z, identity, 0 * between.offset))
+    layers = (*before, between, last)
+    return eqx.tree_at(lambda old: (old.layers, old.likelihood), model, (layers, shallow.likelihood))
+
+
+def _starts(
+    method: Method,
+    arch: Architecture,
+    X: np.ndarray,
+    Y: np.ndarray,
+    n: int,
+    max_iterations: int | None,
+    seed: int,
+    n_classes: int,
+    time_limit: float | None,
+) -> list[DeepGP]:
+    """Where to begin: the last of several, if it can, with what one layer less has learnt."""
+    models = [start(method, arch, X, Y, seed, i, n_classes) for i in range(n)]
+    if n > 1 and _grows(arch):
+        fewer, limit = replace(arch, widths=arch.widths[:-1]), None if time_limit is None else time_limit / 3
+        plain = replace(method, laplace=False)
+        models[-1] = grown(learn(plain, fewer, X, Y, n, max_iterations, seed, n_classes, limit).model, models[-1])
+    return models
 
 
 def _nearest(H: np.ndarray, Y: np.ndarray, Z: np.ndarray, width: int) -> np.ndarray:
