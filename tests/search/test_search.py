@@ -179,7 +179,9 @@ def test_a_drifting_cycle_is_remembered_for_its_period():
     X = np.linspace(0, 10, 50)[:, None]
     kernel = parse("SE(lengthscale=0.5)*Per(period=2.0) + SE(lengthscale=0.5) + WN")
     assert degenerate(kernel, X) == "a cycle that is forgotten before it comes round"
-    assert degenerate(parse("SE(lengthscale=2.0)*Per(period=2.0) + SE(lengthscale=0.5) + WN"), X) is None
+    at_limit = parse("SE(lengthscale=2.0)*Per(period=2.0) + SE(lengthscale=0.5) + WN")
+    assert degenerate(at_limit, X) == "a cycle that is forgotten before it comes round"
+    assert degenerate(parse("SE(lengthscale=2.2)*Per(period=2.0) + SE(lengthscale=0.5) + WN"), X) is None
     from fathom.kernels import to_vector
     from fathom.kernels.vector import slots
 
@@ -189,6 +191,28 @@ def test_a_drifting_cycle_is_remembered_for_its_period():
     )
     assert low[first] == pytest.approx(np.log(2.0))
     assert low[second] < np.log(0.5)
+
+
+def test_a_cycle_comes_round_more_than_once():
+    X = np.linspace(0, 9, 50)[:, None]
+    kernel = parse("Per(period=6.0) + WN")
+    assert degenerate(kernel, X) == "a cycle that comes round only once"
+    assert degenerate(parse("Per(period=5.0) + WN"), X) is None
+    assert guarded_space(kernel, X)(to_vector(kernel)).bounds[:, 1].max() >= np.log(6.0)
+
+
+def test_a_start_that_means_nothing_does_not_take_the_others_with_it():
+    X, y = planted()
+    kernel = parse("SE*Per + Lin + WN")
+    problem = Problem(X, y, (np.array([0.5]),), "start")
+    sound = to_vector(parse("SE(lengthscale=5.0)*Per(period=0.5) + Lin + WN"))
+    once = to_vector(parse("SE(lengthscale=5.0)*Per(period=2.27) + Lin + WN"))
+    moved = climbed(problem, Attempt(kernel, 0, (once, sound), (0.0, 0.0)), 0)
+    assert len(moved.vectors) == 1
+    assert moved.reason is None
+    assert moved.vectors[0][3] == pytest.approx(np.log(0.5), abs=0.05)
+    alone = climbed(problem, Attempt(kernel, 0, (once,), (0.0,)), 0)
+    assert alone.reason == "a cycle that comes round only once"
 
 
 def test_a_modulating_line_has_its_zero_outside_the_data():

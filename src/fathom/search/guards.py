@@ -2,7 +2,9 @@
 
 A prototype's findings: windows softer than they are wide act as a dip, a modulating line with its zero inside the
 data makes a component vanish at one point, and a window at the very end of the data is no window. A cycle that is
-forgotten before it comes round is a smooth function with two parameters too many, and once found it stays.
+forgotten before it comes round, or comes round once, is a smooth function with two parameters too many, and once found
+it stays. Climbs keep within the limits that make it a cycle; a fit that ends at one of them would rather be something
+else, and is refused.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ from fathom.kernels.vector import Slot, slots
 from fathom.starts import Column, columns_of, space
 
 SHARPNESS = 3.0  # κ × width of a window, at least
-MEMORY = 0.9  # lengthscale of a drifting cycle in periods, at least: a correlation of one half from one to the next
+MEMORY = 1.0  # lengthscale of a drifting cycle in periods, at least: a correlation of 0.6 from one to the next
+SHOWN = 1.5  # periods in the range of the data, at least
+AT_LIMIT = 1.05  # nearer to a limit than this factor is at it
 MARGIN = 0.05  # of the range that a switch keeps from either end
 
 
@@ -46,7 +50,7 @@ def guarded_space(kernel: Kernel, X: np.ndarray) -> Callable[[np.ndarray], Space
             if limits is not None:
                 bounds[slot.start : slot.start + slot.size] = limits
         for memory, period in cycles:
-            bounds[memory, 0] = max(bounds[memory, 0], vector[period])
+            bounds[memory, 0] = max(bounds[memory, 0], vector[period] + math.log(MEMORY))
         return Space(where.scales, bounds)
 
     return at
@@ -65,7 +69,7 @@ def _limits(node: Kernel, slot: Slot, column: Column, modulates: bool, value: fl
     if name == "width":
         return math.log(max(3 * step, 0.02 * span)), math.log(0.5 * span)
     if name == "period":
-        return math.log(min(4 * step, span / 2)), math.log(span / 1.5)
+        return math.log(min(4 * step, span / 2)), math.log(span / SHOWN)
     return None
 
 
@@ -95,16 +99,21 @@ def drifting_cycles(kernel: Kernel) -> list[tuple[int, int]]:
 
 def degenerate(kernel: Kernel, X: np.ndarray) -> str | None:
     """Why a fitted kernel is refused, or None."""
-    for node in walk(kernel):
-        if isinstance(node, ChangeWindow):
-            x = X[:, int(node.inputs[0]) if node.inputs else 0]
-            margin = MARGIN * float(np.ptp(x))
-            if node.steepness * node.width < SHARPNESS:
-                return "a window softer than it is wide"
-            if node.location - node.width / 2 < x.min() + margin or node.location + node.width / 2 > x.max() - margin:
-                return "a window that reaches the end of the data"
     nodes: list[Any] = list(walk(kernel))
-    for memory, cycle in drifting_cycles(kernel):
-        if nodes[memory].lengthscale < MEMORY * nodes[cycle].period:
-            return "a cycle that is forgotten before it comes round"
+    found = [_refused(node, X[:, int(node.inputs[0]) if node.inputs else 0]) for node in nodes]
+    if any(nodes[m].lengthscale < AT_LIMIT * MEMORY * nodes[c].period for m, c in drifting_cycles(kernel)):
+        found.append("a cycle that is forgotten before it comes round")
+    return next((why for why in found if why is not None), None)
+
+
+def _refused(node: Any, x: np.ndarray) -> str | None:
+    span = float(np.ptp(x))
+    if isinstance(node, Per) and node.period > span / SHOWN / AT_LIMIT:
+        return "a cycle that comes round only once"
+    if isinstance(node, ChangeWindow):
+        if node.steepness * node.width < SHARPNESS:
+            return "a window softer than it is wide"
+        margin = MARGIN * span
+        if node.location - node.width / 2 < x.min() + margin or node.location + node.width / 2 > x.max() - margin:
+            return "a window that reaches the end of the data"
     return None

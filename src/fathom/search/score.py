@@ -25,7 +25,7 @@ from fathom.kernels.leaves import SE, Per
 from fathom.kernels.stationary import one_minus_i0e
 from fathom.kernels.strip import CrossLags, cross_lags
 from fathom.kernels.vector import from_vector, n_free, slots, to_vector
-from fathom.search.guards import degenerate, guarded_space
+from fathom.search.guards import SHOWN, degenerate, guarded_space
 from fathom.search.inducing import tempered
 from fathom.search.periods import peaks
 from fathom.starts import given, starting_vectors
@@ -185,9 +185,20 @@ def climbed(problem: Problem, attempt: Attempt, iterations: int) -> Attempt:
         values.append(result.value)
         evaluations += result.stats["evaluations"]
     moved = replace(attempt, vectors=tuple(vectors), values=tuple(values), evaluations=evaluations, upper=None)
-    if moved.value == FAILED:
-        return replace(moved, reason="no start could be evaluated")
-    return replace(moved, reason=degenerate(moved.fitted, problem.X))
+    return _sound(moved, problem.X)
+
+
+def _sound(attempt: Attempt, X: np.ndarray) -> Attempt:
+    """The attempt without those of its starts that mean nothing, or out with the reason of the best."""
+    if attempt.value == FAILED:
+        return replace(attempt, reason="no start could be evaluated")
+    refusals = [degenerate(from_vector(attempt.kernel, vector), X) for vector in attempt.vectors]
+    kept = [i for i, why in enumerate(refusals) if why is None and attempt.values[i] != FAILED]
+    if not kept:
+        return replace(attempt, reason=refusals[int(np.argmax(attempt.values))])
+    return replace(
+        attempt, vectors=tuple(attempt.vectors[i] for i in kept), values=tuple(attempt.values[i] for i in kept)
+    )
 
 
 def polish(problem: Problem, attempt: Attempt, iterations: int) -> Attempt:
@@ -339,7 +350,7 @@ def period_pool(x: np.ndarray, y: np.ndarray, residual: np.ndarray | None = None
     found = [_without_lobes(peaks(x, values, 8), span)[:4] for values in ((y,) if residual is None else (y, residual))]
     top = np.concatenate([p[:2] for p in found])
     pool = np.concatenate([top, *(p[2:] for p in found), 2 * top, top / 2])
-    pool = pool[(pool >= 4 * step) & (pool <= span / 1.5)]
+    pool = pool[(pool >= 4 * step) & (pool <= span / SHOWN)]
     kept: list[float] = []
     for period in pool:
         if not any(abs(period / other - 1) < 0.01 for other in kept):
