@@ -3,8 +3,8 @@
 A prototype's findings: windows softer than they are wide act as a dip, a modulating line with its zero inside the
 data makes a component vanish at one point, and a window at the very end of the data is no window. A cycle that is
 forgotten before it comes round, or comes round once, is a smooth function with two parameters too many, and once found
-it stays. Climbs keep within the limits that make it a cycle; a fit that ends at one of them would rather be something
-else, and is refused.
+it stays. Climbs keep within the limits that make it a cycle, and a fit that ends at one of them would rather be
+something else. Only a sinusoid may be forgotten after one period: it swings back within it, as no smooth term does.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ from fathom.kernels.vector import Slot, slots
 from fathom.starts import Column, columns_of, space
 
 SHARPNESS = 3.0  # κ × width of a window, at least
-MEMORY = 1.0  # lengthscale of a drifting cycle in periods, at least: a correlation of 0.6 from one to the next
+MEMORY = 0.9  # lengthscale of a drifting cycle in periods, at least: a correlation of one half from one to the next
 SHOWN = 1.5  # periods in the range of the data, at least
 AT_LIMIT = 1.05  # nearer to a limit than this factor is at it
+COMB = 0.5  # lengthscale of a cycle's shape below which its correlation at half a period is above −1/4
 MARGIN = 0.05  # of the range that a switch keeps from either end
 
 
@@ -50,7 +51,7 @@ def guarded_space(kernel: Kernel, X: np.ndarray) -> Callable[[np.ndarray], Space
             if limits is not None:
                 bounds[slot.start : slot.start + slot.size] = limits
         for memory, period in cycles:
-            bounds[memory, 0] = max(bounds[memory, 0], vector[period] + math.log(MEMORY))
+            bounds[memory, 0] = max(bounds[memory, 0], vector[period])
         return Space(where.scales, bounds)
 
     return at
@@ -101,8 +102,10 @@ def degenerate(kernel: Kernel, X: np.ndarray) -> str | None:
     """Why a fitted kernel is refused, or None."""
     nodes: list[Any] = list(walk(kernel))
     found = [_refused(node, X[:, int(node.inputs[0]) if node.inputs else 0]) for node in nodes]
-    if any(nodes[m].lengthscale < AT_LIMIT * MEMORY * nodes[c].period for m, c in drifting_cycles(kernel)):
-        found.append("a cycle that is forgotten before it comes round")
+    for memory, cycle in drifting_cycles(kernel):
+        least = AT_LIMIT if nodes[cycle].lengthscale < COMB else MEMORY
+        if nodes[memory].lengthscale < least * nodes[cycle].period:
+            found.append("a cycle that is forgotten before it comes round")
     return next((why for why in found if why is not None), None)
 
 
