@@ -21,7 +21,8 @@ _COMMON = """
     n_steps, batch_size, learning_rate : None: chosen from the number of rows.
     beta : weight of the KL term; "cv" chooses among 0.05, 0.2 and 1 on held-out rows.
     validation_fraction : part of the rows held out; training ends with the step that was best there. None: what
-        the method needs (a tenth for "dspp", which overfits without limit on small data; none for the others).
+        the method needs (a tenth for "dspp", which overfits without limit on small data; none for the others, whose
+        intervals many rows set by themselves). 0: none, and variances as they were learnt.
     refit : bool
         After a held-out stop, train again on all rows for as many steps.
     features : None, "dkl", "dkl-small" or a callable module (Equinox) from one row to features, trained along.
@@ -225,7 +226,7 @@ class GradientRegressor(MultiOutputMixin, RegressorMixin, Stochastic):
             trained = train(method, points(self.model_) if method.laplace else self.model_, *rows, settings)
             if method.laplace:
                 trained.model = settle(trained.model, method, *rows, self.seed_, self.n_seen_)
-        trained.history = [*self.history_, *trained.history]
+        trained.history, trained.scales = [*self.history_, *trained.history], self.scales_
         self._keep(trained, self.seed_)
         return self
 

@@ -98,6 +98,7 @@ class Stochastic(BaseEstimator):
         """Build and train on standardised rows."""
         import jax
 
+        from fathom.deep.heldout import tails
         from fathom.deep.model import build
         from fathom.deep.schedule import carry_out
 
@@ -113,6 +114,8 @@ class Stochastic(BaseEstimator):
             plan, report = self._plan(settings, len(X)), self._report(on_check)
             trained = carry_out(plan, method, model, X, Y, settings, self.time_limit, report)
             trained.model = self._finished(trained.model, X, Y)
+            if method.tails and self.validation_fraction is None:
+                trained.scales = tails(trained.model, X, Y, settings.seed)
         plan.forget()
         self._keep(trained, settings.seed)
         self.n_seen_ = len(X)

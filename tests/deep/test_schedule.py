@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from fathom.deep.heldout import FACTORS, latent, plain, profile, scaled, score
+from fathom.deep.heldout import AS_LEARNT, FACTORS, latent, plain, profile, scaled, score, tails
 from fathom.deep.methods import METHODS
 from fathom.deep.schedule import Plan, carry_out, chosen
 from fathom.deep.train import Trained, train
@@ -63,6 +63,32 @@ def test_scales_are_those_of_rows_and_few_rows_change_little():
     assert max(few, key=few.get) == 1.0
     nothing = dict(score(np.zeros((len(FACTORS), 10)))[1])
     assert max(nothing, key=nothing.get) == 1.0
+
+
+def test_many_training_rows_mend_the_width_that_an_elbo_learns():
+    import equinox as eqx
+    import jax
+
+    from fathom.deep.model import Architecture, build
+
+    rng = np.random.default_rng(3)
+    many = rng.uniform(-2, 2, (600, 1))
+    noise = 0.5 * rng.standard_normal((600, 1))  # about the mean of zero that a model has before training
+    model = build(jax.random.key(0), Architecture((), 5), METHODS["svgp"], many, noise)
+    wide = eqx.tree_at(lambda m: m.likelihood.log_noise, model, np.log(np.float32([0.9])))
+    narrow = eqx.tree_at(lambda m: m.layers[0].theta, wide, np.float32([[np.log(0.1), 0.0]]))
+    scales = tails(narrow, many, noise, 0)
+    assert np.isclose(sum(factor * weight for factor, weight in scales), 0.25, rtol=0.15)  # of 0.9 + 0.1
+    assert tails(narrow, many[:74], noise[:74], 0) == AS_LEARNT  # fewer than 15 for each inducing input
+    assert tails(narrow, many, noise, 0) == scales
+
+
+def test_partial_fit_keeps_the_width_of_intervals():
+    import fathom
+
+    model = fathom.SparseGPRegressor("ppgpr", 5, n_steps=20, random_state=0).fit(X, Y[:, 0])
+    before = model.scales_
+    assert model.partial_fit(X[:20], Y[:20, 0]).scales_ == before != AS_LEARNT
 
 
 def test_some_rows_far_out_do_not_widen_the_others():

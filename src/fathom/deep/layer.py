@@ -87,6 +87,11 @@ class Layer(eqx.Module):
         """W, the number of units."""
         return int(self.mean.shape[0])
 
+    @property
+    def n_far(self) -> int:
+        """Points that move the mean only."""
+        return 0 if self.far is None else int(self.far.Z.shape[1])
+
     def __call__(self, X: Array) -> Moments:
         """Mean and variance at the rows of X, (N, W) each."""
         return self.moments(X, self.see(X))

@@ -25,6 +25,7 @@ class Method:
     fewest: int = 2000  # steps on small data
     far: bool = False  # points that move the mean only
     deep: bool = False
+    tails: bool = False  # training rows, where they are many, set the width of intervals
     single: str | None = None  # the method that this one is without hidden layers
     hidden_noise: float | None = None  # initial variance of hidden outputs' own noise; None: they have none
     power: float = 1.0  # of power EP
@@ -42,11 +43,11 @@ class Method:
 METHODS = {
     m.name: m
     for m in (
-        Method("svgp", "elbo", "samples", "full", "SE", 0.03, natural=0.1),
-        Method("odsvgp", "elbo", "samples", "full", "SE", 0.1, natural=0.1, far=True),
+        Method("svgp", "elbo", "samples", "full", "SE", 0.03, natural=0.1, tails=True),
+        Method("odsvgp", "elbo", "samples", "full", "SE", 0.1, natural=0.1, far=True, tails=True),
         Method("ppgpr", "predictive", "samples", "full", "Matern52", 0.1, reach=0.5, validation=0.1, fewest=800),
-        Method("dsvi", "elbo", "samples", "full", "SE", 0.1, hidden_sd=1e-2, deep=True, single="svgp"),
-        Method("gamma", "robust", "samples", "full", "SE", 0.1, hidden_sd=1e-2, deep=True),
+        Method("dsvi", "elbo", "samples", "full", "SE", 0.1, hidden_sd=1e-2, deep=True, tails=True, single="svgp"),
+        Method("gamma", "robust", "samples", "full", "SE", 0.1, hidden_sd=1e-2, deep=True, tails=True),
         Method(
             "sampling",
             "predictive",
