@@ -91,6 +91,18 @@ def test_partial_fit_keeps_the_width_of_intervals():
     assert model.partial_fit(X[:20], Y[:20, 0]).scales_ == before != AS_LEARNT
 
 
+def test_of_many_draws_every_factor_takes_its_share():
+    draws = np.random.default_rng(0).standard_normal((100, 5))
+    scales = ((0.5, 0.6), (1.0, 0.38), (4.0, 0.02))
+    means, variances, weights = scaled(draws, np.ones((100, 5)), np.full(100, 0.01), scales)
+    assert len(means) == 100 + 76 + 8
+    for factor, share in scales:
+        assert np.isclose(weights[variances[:, 0] == factor].sum(), share)
+    assert len(scaled(draws[:50], np.ones((50, 5)), np.full(50, 0.02), scales)[0]) == 150  # few: all with all
+    alone = scaled(draws, np.ones((100, 5)), np.full(100, 0.01), AS_LEARNT)
+    np.testing.assert_array_equal(alone[0], draws)
+
+
 def test_some_rows_far_out_do_not_widen_the_others():
     rng = np.random.default_rng(1)
     z = np.concatenate([rng.standard_normal(1900), 6 * rng.standard_normal(100)])

@@ -24,6 +24,7 @@ PRIOR_SD = 0.5  # of the logarithm of a factor, in that prior
 WORST = -1e30  # a logarithm that is no number
 ITERATIONS = 100
 NEGLIGIBLE = 1e-4  # a weight that is left out of predictions
+MOST, FEWEST = 200, 8  # parts of a mixture of draws, about; draws of its rarest factor
 EACH = 15  # training rows for each inducing input, from which on they can say how wide intervals should be
 SAMPLE = 2000  # of them are asked
 Scales = tuple[tuple[float, float], ...]  # factors of the predictive variances, and their weights
@@ -122,10 +123,17 @@ def plain(told: np.ndarray) -> float:
 def scaled(
     means: np.ndarray, variances: np.ndarray, weights: np.ndarray, scales: Scales
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """A mixture (S, ...) with its variances multiplied by each factor in turn: (S·F, ...)."""
-    factors, shares = (np.array(column) for column in zip(*scales, strict=True))
-    several = np.concatenate([factor * variances for factor in factors])
-    return np.concatenate([means] * len(factors)), several, np.outer(shares, weights).ravel()
+    """A mixture (S, ...) with its variances multiplied by each factor in turn: (S·F, ...).
+
+    Of many points, which are draws, every factor takes only as many as it is worth: CRPS goes through all pairs.
+    """
+    n, parts = len(means), []
+    for factor, share in scales:
+        count = n if n * len(scales) <= MOST else int(np.clip(np.ceil(share * MOST), FEWEST, n))
+        kept = np.arange(count) * n // count
+        parts.append((means[kept], factor * variances[kept], share * weights[kept] / weights[kept].sum()))
+    scaled_means, scaled_variances, shares = zip(*parts, strict=True)
+    return np.concatenate(scaled_means), np.concatenate(scaled_variances), np.concatenate(shares)
 
 
 def latent(model: DeepGP, X: np.ndarray, seed: int, n: int = N_TEST) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
