@@ -23,9 +23,10 @@ from jax.flatten_util import ravel_pytree
 
 from fathom import linalg
 from fathom.arrays import Array
+from fathom.deep.layer import Layer
 from fathom.deep.methods import Method
 from fathom.deep.model import Architecture, DeepGP, build
-from fathom.deep.settle import settle
+from fathom.deep.settle import compiled_briefly, settle
 from fathom.deep.steps import loss
 from fathom.deep.train import OnCheck, Trained
 from fathom.fit import Result, Space, climb_together
@@ -130,7 +131,7 @@ def _slopes(vectors: Array, keys: Any, *fixed: Any) -> tuple[Array, Array]:
     return jax.vmap(jax.value_and_grad(lambda v, k: _value(v, k, fixed[2].n_points, *fixed)))(vectors, keys)
 
 
-@eqx.filter_jit
+@compiled_briefly
 def _values(vectors: Array, key: Any, *fixed: Any) -> Array:
     """Objectives with many draws, the same for all."""
     return jax.lax.map(lambda v: _value(v, key, FRESH, *fixed), vectors)
@@ -138,7 +139,7 @@ def _values(vectors: Array, key: Any, *fixed: Any) -> Array:
 
 def _worth(model: DeepGP, key: Any, *data: Any) -> float:
     """The objective of one model with many draws; nothing at all where it is not a number."""
-    return float(np.nan_to_num(eqx.filter_jit(_objective)(model, key, FRESH, *data), nan=-np.inf))
+    return float(np.nan_to_num(compiled_briefly(_objective)(model, key, FRESH, *data), nan=-np.inf))
 
 
 def _space(model: DeepGP, vectors: np.ndarray) -> Space:
@@ -223,12 +224,17 @@ def _nearest(H: np.ndarray, Y: np.ndarray, Z: np.ndarray, width: int) -> np.ndar
     return np.stack([Y[nearest[w % len(Z)], w] for w in range(width)])
 
 
-def _valued(layer: Any, values: np.ndarray, rng: np.random.Generator, i: int, shake: float) -> Any:
+def _valued(layer: Layer, values: np.ndarray, rng: np.random.Generator, i: int, shake: float) -> Layer:
     """The layer with these inducing values u = Lv; for all starts but the first, v and the lengthscales are shaken."""
     theta = layer.theta + 0.3 * (i > 0) * jnp.asarray(rng.standard_normal(layer.theta.shape), layer.theta.dtype)
     layer = eqx.tree_at(lambda old: old.theta, layer, theta)
-    half = linalg.whitening(layer._cross(layer.Z, layer.Z), 1e-3)
-    half = jnp.broadcast_to(half, (layer.width, *half.shape[1:]))
-    mean = jnp.einsum("wij,wj->wi", half, jnp.asarray(values, layer.mean.dtype))
+    mean = _whitened(layer, jnp.asarray(values, layer.mean.dtype))
     mean = mean + shake * (i > 0) * jnp.asarray(rng.standard_normal(mean.shape), mean.dtype)
     return eqx.tree_at(lambda old: old.mean, layer, mean)
+
+
+@compiled_briefly
+def _whitened(layer: Layer, values: Array) -> Array:
+    """v = L⁻¹u of inducing values u (W, M)."""
+    half = linalg.whitening(layer._cross(layer.Z, layer.Z), 1e-3)
+    return jnp.einsum("wij,wj->wi", jnp.broadcast_to(half, (layer.width, *half.shape[1:])), values)

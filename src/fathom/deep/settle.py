@@ -7,6 +7,7 @@ whose directions of the wrong sign count as flat, its q(v) is N(v̂, (I + H)⁻�
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
@@ -26,6 +27,12 @@ ROWS = 2000  # whose curvature stands for that of all
 POINTS = 20_000  # rows times draws of one evaluation
 MOST_DRAWS = 100
 CERTAIN = 1e12  # a curvature that could not be computed
+
+
+def compiled_briefly(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What runs a few times only: without optimisation it is compiled in half of the time."""
+    options: dict[str, Any] = {"compiler_options": {"xla_backend_optimization_level": 0}}
+    return eqx.filter_jit(function, **options)
 
 
 def settle(model: DeepGP, method: Method, X: np.ndarray, Y: np.ndarray, seed: int, n_rows: int | None = None) -> DeepGP:
@@ -52,7 +59,7 @@ def points(model: DeepGP) -> DeepGP:
     return eqx.tree_at(lambda old: old.layers, model, layers)
 
 
-@eqx.filter_jit
+@compiled_briefly
 def _curvature(model: DeepGP, method: Method, X: Array, Y: Array, n_rows: Array, key: Any, n: int) -> Array:
     """The second derivatives of −log p(y, v)."""
     values, unravel = ravel_pytree([layer.mean for layer in model.layers])
@@ -73,7 +80,7 @@ def _precision(H: np.ndarray) -> np.ndarray:
 def _spread(layer: Layer, precisions: list[np.ndarray]) -> Layer:
     """The layer with q of these precisions."""
     with jax.enable_x64(True):
-        R = np.asarray(linalg.inverse_root(jnp.asarray(np.stack(precisions))))
+        R = np.asarray(compiled_briefly(linalg.inverse_root)(jnp.asarray(np.stack(precisions))))
     logs = np.stack([np.diag(np.log(np.diag(r))) for r in R])
     root = jnp.asarray(np.tril(R, -1) + logs, layer.mean.dtype)
     return eqx.tree_at(lambda old: old.root, layer, root, is_leaf=lambda x: x is None)
