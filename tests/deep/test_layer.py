@@ -8,7 +8,7 @@ import pytest
 
 from fathom import linalg
 from fathom.collapsed import condition_sparsely, log_bound
-from fathom.deep.layer import FAR, Far, Form, Layer
+from fathom.deep.layer import FAR, MANY, Far, Form, Layer
 from fathom.deep.methods import METHODS
 from fathom.deep.model import DeepGP
 from fathom.deep.steps import Knobs, begin, loss, run, with_natural
@@ -113,6 +113,25 @@ def test_moments_are_those_of_the_joint_gaussian():
     S = R @ R.T
     kl = 0.5 * (np.trace(S) + m[0] @ m[0] - 4 - np.linalg.slogdet(S)[1])
     assert np.isclose(one.kl(), kl)
+
+
+@pytest.mark.parametrize("width", [1, 3])
+def test_many_rows_are_known_as_few_are_and_so_are_their_slopes(width):
+    rng = np.random.default_rng(6)
+    one = layer(width=width, mean=rng.standard_normal((width, 4)), root=0.3 * rng.standard_normal((width, 4, 4)))
+    many, weights = rng.standard_normal((MANY * 4, 2)), rng.standard_normal((MANY * 4, width))
+    halves = np.split(np.arange(len(many)), 2)  # each too small for the form of many rows
+
+    def together(model):
+        return jnp.sum(weights * model(many).var)
+
+    def apart(model):
+        return sum(jnp.sum(weights[rows] * model(many[rows]).var) for rows in halves)
+
+    (a, slopes_a), (b, slopes_b) = (eqx.filter_value_and_grad(f)(one) for f in (together, apart))
+    assert np.isclose(a, b, rtol=1e-10)
+    for x, y in zip(jax.tree.leaves(slopes_a), jax.tree.leaves(slopes_b), strict=True):
+        assert np.allclose(x, y, rtol=1e-8, atol=1e-10)
 
 
 # -- natural gradients and the collapsed bound --------------------------------------------------------------------

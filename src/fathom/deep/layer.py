@@ -25,6 +25,7 @@ from fathom.kernels.base import Kernel
 from fathom.kernels.vector import from_vector
 
 FAR = 10.0  # unit of the far points' weights
+MANY = 4  # rows for each inducing point, from which on RRᵀ is worth its M³
 FLOOR = 1e-8  # of a variance before its square root, whose slope is infinite at 0
 
 
@@ -126,11 +127,11 @@ class Layer(eqx.Module):
             return -jnp.sum(A**2, -1).T
         if self.root.ndim == 2:
             return _by_unit(A**2, jnp.expm1(2 * self.root))
-        if A.shape[0] == 1:
-            spread = jnp.einsum("nm,wmk->wnk", A[0], self.lower())
-        else:
-            spread = jnp.einsum("wnm,wmk->wnk", A, self.lower())
-        return (jnp.sum(spread**2, -1) - jnp.sum(A**2, -1)).T
+        R = self.lower()
+        A = jnp.broadcast_to(A, (len(R), *A.shape[1:]))
+        if A.shape[1] < MANY * A.shape[2]:
+            return (jnp.sum((A @ R) ** 2, -1) - jnp.sum(A**2, -1)).T
+        return _quadratic(A, R @ jnp.swapaxes(R, -1, -2) - jnp.eye(R.shape[-1], dtype=R.dtype)).T
 
     def lower(self) -> Array:
         """R as matrices (W, M, M)."""
@@ -192,3 +193,23 @@ class Layer(eqx.Module):
 def _by_unit(A: Array, weights: Array) -> Array:
     """Each unit's columns times its weights: (U, N, M), (W, M) → (N, W)."""
     return A[0] @ weights.T if A.shape[0] == 1 else jnp.sum(A * weights[:, None, :], -1).T
+
+
+@jax.custom_vjp
+def _quadratic(A: Array, G: Array) -> Array:
+    """aᵀGa of every row a of A (…, N, M), for symmetric G: its gradient uses AG again and costs one product."""
+    return jnp.sum(A * (A @ G), -1)
+
+
+def _quadratic_forward(A: Array, G: Array) -> tuple[Array, tuple[Array, Array]]:
+    AG = A @ G
+    return jnp.sum(A * AG, -1), (A, AG)
+
+
+def _quadratic_backward(kept: tuple[Array, Array], slope: Array) -> tuple[Array, Array]:
+    A, AG = kept
+    weighted = slope[..., None] * A
+    return 2 * slope[..., None] * AG, jnp.swapaxes(A, -1, -2) @ weighted
+
+
+_quadratic.defvjp(_quadratic_forward, _quadratic_backward)
