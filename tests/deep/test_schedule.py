@@ -72,13 +72,16 @@ def test_many_training_rows_mend_the_width_that_an_elbo_learns():
     from fathom.deep.model import Architecture, build
 
     rng = np.random.default_rng(3)
-    many = rng.uniform(-2, 2, (600, 1))
-    noise = 0.5 * rng.standard_normal((600, 1))  # about the mean of zero that a model has before training
+    many = rng.uniform(-2, 2, (2000, 1))
+    noise = 0.5 * rng.standard_normal((2000, 1))  # about the mean of zero that a model has before training
     model = build(jax.random.key(0), Architecture((), 5), METHODS["svgp"], many, noise)
     wide = eqx.tree_at(lambda m: m.likelihood.log_noise, model, np.log(np.float32([0.9])))
     narrow = eqx.tree_at(lambda m: m.layers[0].theta, wide, np.float32([[np.log(0.1), 0.0]]))
     scales = tails(narrow, many, noise, 0)
-    assert np.isclose(sum(factor * weight for factor, weight in scales), 0.25, rtol=0.15)  # of 0.9 + 0.1
+    fitted = 2005 / 1995  # 5 inducing inputs to 2,000 rows
+    expected = fitted * np.mean(noise**2)  # of 0.9 + 0.1
+    assert np.isclose(sum(factor * weight for factor, weight in scales), expected, rtol=0.08)
+    assert np.isclose(scales[-1][0] / fitted, FACTORS, rtol=1e-6).any()
     assert tails(narrow, many[:74], noise[:74], 0) == AS_LEARNT  # fewer than 15 for each inducing input
     assert tails(narrow, many, noise, 0) == scales
 

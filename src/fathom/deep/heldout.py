@@ -104,14 +104,16 @@ def tails(model: DeepGP, X: np.ndarray, Y: np.ndarray, seed: int) -> Scales:
     """The factors that rows ask for from which the model was learnt, where they are many and no others were held out.
 
     An ELBO learns noise that includes what the inducing points cannot say, and a prediction adds that once more. Rows
-    that far outnumber what was fitted to them show it as well as new ones would.
+    that far outnumber what was fitted to them show it nearly as well as new ones would: squared errors of these are
+    larger by (N + p)/(N − p) where p numbers were fitted (Akaike 1969), here one for each inducing input.
     """
-    points = sum(layer.Z.shape[0] * layer.Z.shape[1] + layer.n_far for layer in model.layers)
-    if len(X) < EACH * points or not isinstance(model.likelihood, Gaussian):
+    n, p = len(X), sum(layer.Z.shape[0] * layer.Z.shape[1] + layer.n_far for layer in model.layers)
+    if n < EACH * p or not isinstance(model.likelihood, Gaussian):
         return AS_LEARNT
-    rows = np.random.default_rng([seed, 5]).choice(len(X), min(SAMPLE, len(X)), replace=False)
+    rows = np.random.default_rng([seed, 5]).choice(n, min(SAMPLE, n), replace=False)
     X, Y = (np.asarray(a[rows], model.layers[0].Z.dtype) for a in (X, Y))
-    return score(profile(model, X, Y, jax.random.key(seed)))[1]
+    scales = score(profile(model, X, Y, jax.random.key(seed)))[1]
+    return tuple((factor * (n + p) / (n - p), weight) for factor, weight in scales)
 
 
 def plain(told: np.ndarray) -> float:
