@@ -228,13 +228,8 @@ def _valued(layer: Layer, values: np.ndarray, rng: np.random.Generator, i: int, 
     """The layer with these inducing values u = Lv; for all starts but the first, v and the lengthscales are shaken."""
     theta = layer.theta + 0.3 * (i > 0) * jnp.asarray(rng.standard_normal(layer.theta.shape), layer.theta.dtype)
     layer = eqx.tree_at(lambda old: old.theta, layer, theta)
-    mean = _whitened(layer, jnp.asarray(values, layer.mean.dtype))
+    half = linalg.whitening(layer._cross(layer.Z, layer.Z), 1e-3)
+    half = jnp.broadcast_to(half, (layer.width, *half.shape[1:]))
+    mean = jnp.einsum("wij,wj->wi", half, jnp.asarray(values, layer.mean.dtype))
     mean = mean + shake * (i > 0) * jnp.asarray(rng.standard_normal(mean.shape), mean.dtype)
     return eqx.tree_at(lambda old: old.mean, layer, mean)
-
-
-@compiled_briefly
-def _whitened(layer: Layer, values: Array) -> Array:
-    """v = L⁻¹u of inducing values u (W, M)."""
-    half = linalg.whitening(layer._cross(layer.Z, layer.Z), 1e-3)
-    return jnp.einsum("wij,wj->wi", jnp.broadcast_to(half, (layer.width, *half.shape[1:])), values)
