@@ -18,7 +18,7 @@ from fathom.likelihoods import Gaussian
 
 ROWS = 256  # rows of one compiled prediction
 VALIDATION_SAMPLES = 16
-FACTORS = np.exp(np.arange(-3, 10) / 2)  # of predictive variances, that held-out rows may ask for
+FACTORS = np.exp(np.arange(-9, 10) / 2)  # of predictive variances, that held-out rows may ask for
 ROWS_BEFORE = 5.0  # rows that the prior of the factors is worth: held-out rows may be few
 PRIOR_SD = 0.5  # of the logarithm of a factor, in that prior
 WORST = -1e30  # a logarithm that is no number

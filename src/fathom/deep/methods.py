@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,7 +17,7 @@ class Method:
     q: Literal["full", "diagonal", "point", "factor"]
     kernel: str
     noise: float  # initial variance, in units of the target's
-    reach: float = 1.0  # initial lengthscales, in units of √d
+    longest: float = math.inf  # initial lengthscales are √d, at most this
     natural: float = 0.0  # natural-gradient step of the last layer's q; 0: Adam
     hidden_sd: float = 1.0  # initial standard deviation of hidden q
     n_points: int = 1  # in training
@@ -45,7 +46,7 @@ METHODS = {
     for m in (
         Method("svgp", "elbo", "samples", "full", "SE", 0.03, natural=0.1, tails=True),
         Method("odsvgp", "elbo", "samples", "full", "SE", 0.1, natural=0.1, far=True, tails=True),
-        Method("ppgpr", "predictive", "samples", "full", "Matern52", 0.1, reach=0.5, validation=0.1, fewest=800),
+        Method("ppgpr", "predictive", "samples", "full", "Matern52", 0.1, longest=2**0.5, validation=0.1, fewest=800),
         Method("dsvi", "elbo", "samples", "full", "SE", 0.1, hidden_sd=1e-2, deep=True, tails=True, single="svgp"),
         Method("gamma", "robust", "samples", "full", "SE", 0.1, hidden_sd=1e-2, deep=True, tails=True),
         Method(

@@ -149,7 +149,7 @@ def _layer(
     m, d = Z.shape
     kernel = bind(kernel, d)
     units = 1 if arch.shared or width == 1 else width
-    theta = np.tile(standard_start(kernel, d, method.reach), (units, 1))
+    theta = np.tile(standard_start(kernel, d, method.longest), (units, 1))
     sd = method.hidden_sd if hidden else 1.0
     root: np.ndarray | None = np.full((width, m), math.log(sd))
     if method.q in ("full", "factor"):
@@ -178,13 +178,13 @@ def _cast(values: Any, arch: Architecture) -> Array:
     return jnp.asarray(np.asarray(values), arch.dtype)
 
 
-def standard_start(kernel: Kernel, d: int, reach: float = 1.0) -> np.ndarray:
-    """Parameters as given; lengthscales that were not, √d times `reach` (standardised inputs are about √(2d) apart)."""
+def standard_start(kernel: Kernel, d: int, longest: float = math.inf) -> np.ndarray:
+    """Parameters as given; lengthscales that were not, √d or `longest` (standardised inputs are about √(2d) apart)."""
     vector, nodes = np.array(to_vector(kernel), dtype=float), list(walk(kernel))
     for slot in slots(kernel):
         node = nodes[slot.node]
         if isinstance(node, Radial) and slot.parameter.name == "lengthscale" and "lengthscale" not in node.given:
-            vector[slot.start : slot.start + slot.size] = 0.5 * math.log(d) + math.log(reach)
+            vector[slot.start : slot.start + slot.size] = min(0.5 * math.log(d), math.log(longest))
     assert len(vector) == n_free(kernel)
     return vector
 
