@@ -74,7 +74,7 @@ class Stochastic(BaseEstimator):
             raise ValueError(f"n_steps must be at least 1 (or None), not {self.n_steps}")
         method = self._method()
         steps = self.n_steps or int(np.clip(method.epochs * n / self.batch_size, method.fewest, MOST_STEPS))
-        rate = self.learning_rate or (0.03 if steps <= 1500 else 0.02)
+        rate = self.learning_rate or (0.03 if steps <= max(method.fewest, 1500) else 0.02)
         held = self.validation_fraction
         if held is None:
             held = method.validation
