@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from fathom.bench import benchmarks
 from fathom.cli import app
 
-NEEDS_DATA = {"additive-regression", "abcd-extrapolation", "structure-regression"}
+NEEDS_DATA = {"additive-regression", "catalogue", "abcd-extrapolation", "structure-regression"}
 NEEDS_DATA |= {"dspp-univariate", "dspp-multivariate", "dspp-quadrature", "dspp-layers", "dspp-dkl", "sep-uci"}
 
 
