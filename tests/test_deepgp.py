@@ -14,7 +14,7 @@ SMALL = {"n_inducing": 8, "n_steps": 60, "batch_size": 40, "random_state": 0}
 REGRESSORS = {
     **{name: (SparseGPRegressor, {}) for name in ("fitc", "vfe", "pep", "svgp", "odsvgp", "ppgpr")},
     **{name: (DeepGPRegressor, {"widths": (2,)}) for name in ("dsvi", "gamma", "dspp", "sep")},
-    "sampling": (DeepGPRegressor, {"widths": (1,), "n_restarts": 2}),
+    "sampling": (DeepGPRegressor, {"widths": (1,), "n_restarts": 3, "n_steps": 120}),
 }
 
 
