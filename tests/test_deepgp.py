@@ -155,6 +155,15 @@ def test_few_valued_targets_are_said():
     assert np.isfinite(metrics.nll(model.predict_dist(X), grades))
 
 
+def test_a_layer_narrower_than_the_outputs_is_said():
+    three = np.column_stack([y, -y, X[:, 1]])
+    short = {"n_steps": 10, "validation_fraction": 0.0}
+    said = "3 outputs must pass through 1 hidden unit: widths=(3,) or input_connected=True may fit better"
+    assert make("dsvi", widths=(1,), **short).fit(X, three).notes_ == [said]
+    assert make("dsvi", widths=(3,), **short).fit(X, three).notes_ == []
+    assert make("dsvi", widths=(1,), input_connected=True, **short).fit(X, three).notes_ == []
+
+
 def test_sampling_on_minibatches_and_as_the_thesis_prints_it():
     by_adam = make("sampling", optimizer="adam").fit(X, y)
     assert [entry["step"] for entry in by_adam.history_][-1] == 60

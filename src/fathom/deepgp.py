@@ -320,6 +320,15 @@ class DeepGPRegressor(DeepParameters, GradientRegressor):
 
     methods = ("dspp", "dsvi", "gamma", "sampling", "sep")
 
+    def _remarks(self, Y: np.ndarray) -> list[str]:
+        notes, n = super()._remarks(Y), Y.shape[1]
+        if (narrow := min(self._widths(), default=n)) < n and not self.input_connected:
+            notes.append(
+                f"{n} outputs must pass through {narrow} hidden unit{'s' * (narrow > 1)}: "
+                f"widths=({n},) or input_connected=True may fit better"
+            )
+        return notes
+
 
 class DeepGPClassifier(ClassifierMixin, DeepParameters):
     __doc__ = f"""Classification by a sparse or deep Gaussian process: a probit for two classes, a softmax for more.
