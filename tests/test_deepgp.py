@@ -181,7 +181,7 @@ def test_sep_may_end_with_explicit_sweeps():
 def test_widths_may_be_chosen_by_held_out_rows(monkeypatch, tmp_path):
     from fathom.deep import choose
 
-    monkeypatch.setattr(choose, "candidates", lambda d: [(), (2,)])
+    monkeypatch.setattr(choose, "candidates", lambda d, p: [(), (2,)])
     model = make("dsvi", widths="auto").fit(X, y)
     tried = dict(model.widths_scores_)
     assert model.widths_ == min(tried, key=tried.get)
@@ -196,7 +196,7 @@ def test_widths_may_be_chosen_by_held_out_rows(monkeypatch, tmp_path):
 def test_a_file_keeps_the_widths_that_were_chosen(tmp_path, monkeypatch):
     from fathom.deep import choose
 
-    monkeypatch.setattr(choose, "candidates", lambda d: [(2,)])
+    monkeypatch.setattr(choose, "candidates", lambda d, p: [(2,)])
     model = make("dsvi", widths="auto").fit(X, y)
     fathom.save(model, tmp_path / "auto.fathom")
     assert np.array_equal(fathom.load(tmp_path / "auto.fathom").predict(X), model.predict(X))
@@ -207,6 +207,7 @@ def test_candidates_for_widths():
 
     assert candidates(1) == [(), (1,), (2,), (1, 1)]
     assert candidates(8) == [(), (3,), (5,), (3, 3)]
+    assert candidates(21, 7) == [(), (7,), (9,), (7, 7)]
 
 
 @pytest.mark.parametrize("name", ["sampling", "sep", "dspp"])

@@ -322,7 +322,8 @@ class DeepGPRegressor(DeepParameters, GradientRegressor):
 
     def _remarks(self, Y: np.ndarray) -> list[str]:
         notes, n = super()._remarks(Y), Y.shape[1]
-        if (narrow := min(self._widths(), default=n)) < n and not self.input_connected:
+        given = () if self.widths == "auto" else self._widths()  # what is chosen later knows of the outputs
+        if (narrow := min(given, default=n)) < n and not self.input_connected:
             notes.append(
                 f"{n} outputs must pass through {narrow} hidden unit{'s' * (narrow > 1)}: "
                 f"widths=({n},) or input_connected=True may fit better"

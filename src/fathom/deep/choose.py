@@ -13,10 +13,10 @@ from fathom.deep.heldout import plain, profile
 HELD = 0.2
 
 
-def candidates(d: int) -> list[tuple[int, ...]]:
-    """A single layer, one hidden layer of two widths, and two hidden layers."""
-    wide = min(d, 3)
-    found = [(), (wide,), (wide + 1,) if wide < 3 else (5,), (wide, wide)]
+def candidates(d: int, p: int = 1) -> list[tuple[int, ...]]:
+    """A single layer, one hidden layer of two widths, and two hidden layers, for D inputs and P outputs."""
+    wide = min(d, max(p, 3))
+    found = [(), (wide,), (wide + 1,) if wide < 3 else (wide + 2,), (wide, wide)]
     return list(dict.fromkeys(found))
 
 
@@ -26,7 +26,7 @@ def best_widths(estimator: Any, X: np.ndarray, Y: np.ndarray, n_classes: int) ->
     n_held = max(1, round(HELD * len(X)))
     held, rows = order[:n_held], order[n_held:]
     scores = []
-    for widths in candidates(X.shape[1]):
+    for widths in candidates(X.shape[1], Y.shape[1]):
         trial = clone(estimator).set_params(widths=widths, checkpoint=None)
         trial.notes_ = []
         trial._learn(X[rows], Y[rows], n_classes, None)
