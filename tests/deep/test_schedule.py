@@ -92,6 +92,9 @@ def test_many_training_rows_mend_the_width_that_an_elbo_learns():
     assert np.isclose(scales[-1][0] / fitted, FACTORS, rtol=1e-6).any()
     assert tails(narrow, many[:74], noise[:74], 0) == AS_LEARNT  # fewer than 15 for each inducing input
     assert tails(narrow, many, noise, 0) == scales
+    network = eqx.nn.MLP(1, 1, 50, 1, key=jax.random.key(0))  # 151 weights: as many rows are few for them
+    fronted = eqx.tree_at(lambda m: m.features, narrow, network, is_leaf=lambda x: x is None)
+    assert tails(fronted, many, noise, 0) == AS_LEARNT
 
 
 def test_partial_fit_keeps_the_width_of_intervals():
