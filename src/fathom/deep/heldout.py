@@ -105,8 +105,8 @@ def tails(model: DeepGP, X: np.ndarray, Y: np.ndarray, seed: int) -> Scales:
 
     An ELBO learns noise that includes what the inducing points cannot say, and a prediction adds that once more. Rows
     that far outnumber what was fitted to them show it nearly as well as new ones would: squared errors of these are
-    larger by (N + p)/(N − p) where p numbers were fitted (Akaike 1969), here one for each inducing input and each weight
-    of a network in front: with one, rows seen in training say nothing.
+    larger by (N + p)/(N − p) where p numbers were fitted (Akaike 1969), here one for each inducing input and
+    each weight of a network in front: with one, rows seen in training say nothing.
     """
     n, weights = len(X), jax.tree.leaves(eqx.filter(model.features, eqx.is_inexact_array))
     p = sum(layer.Z.shape[0] * layer.Z.shape[1] + layer.n_far for layer in model.layers) + sum(w.size for w in weights)
