@@ -6,6 +6,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import fathom
 from fathom import DeepGPClassifier, DeepGPRegressor, GPRegressor, SparseGPRegressor, metrics
+from fathom.deep.heldout import AS_LEARNT
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((120, 2))
@@ -145,6 +146,14 @@ def test_a_network_in_front():
     assert model.score(X, y) > 0.7
     with pytest.raises(ValueError, match="a feature extractor of your own cannot be saved"):
         model.to_state()
+
+
+def test_a_network_is_stopped_by_held_out_rows():
+    by_heart = {"features": "dkl", "validation_fraction": None, "n_steps": 10}
+    model = make("dsvi", **by_heart).fit(X, y)
+    assert model.history_[-1]["validation NLL"] is not None
+    assert model.scales_ != AS_LEARNT
+    assert make("dsvi", n_steps=10).fit(X, y).history_[-1]["validation NLL"] is None
 
 
 def test_few_valued_targets_are_said():

@@ -30,6 +30,7 @@ _FITTED = (
 )  # attributes that go into a model file
 MOST_STEPS = 4000
 ENOUGH = 500  # held-out rows that can decide alone; with fewer, every row is held out once
+HELD_FROM_NETWORKS = 0.1  # part of the rows, whatever the method
 HELD = 25  # rows held out at least, as far as three tenths of them go: stopping on fewer is a lottery
 
 
@@ -77,7 +78,8 @@ class Stochastic(BaseEstimator):
         rate = self.learning_rate or (0.03 if steps <= max(method.fewest, 1500) else 0.02)
         held = self.validation_fraction
         if held is None:
-            held = method.validation
+            networked = getattr(self, "features", None) is not None  # a network learns any rows by heart
+            held = max(method.validation, HELD_FROM_NETWORKS * networked)
             held = min(max(held, HELD / n), 0.3) if held else 0.0
         if not 0 <= held < 1:
             raise ValueError(f"validation_fraction must be at least 0 and below 1, not {held}")
@@ -114,7 +116,7 @@ class Stochastic(BaseEstimator):
             plan, report = self._plan(settings, len(X)), self._report(on_check)
             trained = carry_out(plan, method, model, X, Y, settings, self.time_limit, report)
             trained.model = self._finished(trained.model, X, Y)
-            if method.tails and self.validation_fraction is None:
+            if method.tails and self.validation_fraction is None and not settings.validation:
                 trained.scales = tails(trained.model, X, Y, settings.seed)
         plan.forget()
         self._keep(trained, settings.seed)
