@@ -174,7 +174,7 @@ def test_a_layer_narrower_than_the_outputs_is_said():
 
 
 def test_sampling_on_minibatches_and_as_the_thesis_prints_it():
-    by_adam = make("sampling", optimizer="adam").fit(X, y)
+    by_adam = make("sampling", optimizer="adam", n_steps=60).fit(X, y)
     assert [entry["step"] for entry in by_adam.history_][-1] == 60
     joint = make("sampling", estimator="joint", prior="density", mean="zero", n_samples=3).fit(X, y)
     assert np.all(np.isfinite(joint.predict(X)))
