@@ -6,7 +6,8 @@ For x ~ N(m, diag S) and A = K⁻¹u a layer needs three kernel expectations,
     ψ0 = E k(x, x),    ψ1_i = E k(x, z_i),    ψ2_ij = E k(x, z_i) k(x, z_j),
 
 which have closed forms for the squared exponential, the linear and the spectral mixture kernel. Any other kernel is
-asked at the points of a quadrature rule. All forms have Λ + S in their denominators and are regular at S = 0.
+asked at the points of a quadrature rule. All forms have Λ + S in their denominators and are regular at S = 0. ψ2 is
+symmetric and most of the work: it is kept for the pairs i ≤ j.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ N_SOBOL = 128
 
 
 class Expectations(NamedTuple):
-    """ψ0 (N), ψ1 (N, M) and ψ2 (N, M, M)."""
+    """ψ0 (N), ψ1 (N, M) and ψ2 (N, M(M + 1)/2) of the pairs i ≤ j, in the order of `pairs`."""
 
     zero: Array
     one: Array
@@ -61,14 +62,26 @@ def matched(layer: Layer, mean: Array, cov: Array, x: Moments) -> Matched:
         out = psi.one @ weights.T
         inner = half.T @ half
         spread = jnp.einsum("im,vij,jk->vmk", half, cov, half) + weights[:, :, None] * weights[:, None, :]
-        residual = psi.zero - jnp.einsum("nmk,mk->n", psi.two, inner)
-        var = residual[:, None] + jnp.einsum("nmk,vmk->nv", psi.two, spread) - out**2
+        explained, second = jnp.split(psi.two @ _folded(jnp.concatenate([inner[None], spread])).T, [1], -1)
+        residual = psi.zero - explained[:, 0]
+        var = residual[:, None] + second - out**2
         return Matched(out, var, jnp.broadcast_to(residual[:, None], out.shape))
 
     grouped = [a.reshape(units, -1, *a.shape[1:]) for a in (mean, cov)]
     each = jax.vmap(unit)(layer.theta, layer.Z, half, *grouped)
     found = Matched(*(jnp.moveaxis(a, 0, 1).reshape(len(x.mean), layer.width) for a in each))
     return _with_mean_function(layer, mean, x, found)
+
+
+def pairs(m: int) -> tuple[np.ndarray, np.ndarray]:
+    """The numbers i ≤ j of all pairs of inducing points."""
+    return np.triu_indices(m)
+
+
+def _folded(S: Array) -> Array:
+    """Weights (V, P) of the pairs i ≤ j, with which their ψ2 sums to tr(S ψ2) for symmetric S (V, M, M)."""
+    i, j = pairs(S.shape[-1])
+    return S[:, i, j] * np.where(i == j, 1.0, 2.0).astype(S.dtype)
 
 
 def _with_mean_function(layer: Layer, mean: Array, x: Moments, found: Matched) -> Matched:
@@ -166,15 +179,15 @@ def _squared_exponential(kernel: Kernel, x: Moments, Z: Array, first: bool) -> E
     one = s * scale[:, None] * jnp.exp(-0.5 * jnp.sum(gap**2 / (ell2 + S)[:, None], -1))
     zero = jnp.full(len(m), s, m.dtype)
     if first:
-        return Expectations(zero, one, one[..., None])
-    scale = jnp.exp(-0.5 * jnp.sum(jnp.log1p(2 * S / ell2), -1))
-    # Σ_d (m − z̄)²/(ℓ² + 2S) in products: the middle z̄ of every pair would be an array (N, M, M, D)
+        return Expectations(zero, one, one)
+    i, j = pairs(len(z))
+    middle, apart = 0.5 * (z[i] + z[j]), jnp.sum((z[i] - z[j]) ** 2 / (4 * ell2), -1)
+    # Σ_d (m − z̄)²/(ℓ² + 2S) multiplied out: one product of matrices for all rows and pairs, and so are its slopes
     rate = 1 / (ell2 + 2 * S)
-    own = jnp.einsum("nd,nmd->nm", rate, gap**2)
-    both = jnp.einsum("nd,nid,njd->nij", rate, gap, gap)
-    apart = jnp.sum((z[:, None, :] - z[None, :, :]) ** 2 / (4 * ell2), -1)
-    exponent = -apart - 0.25 * (own[:, :, None] + own[:, None, :] + 2 * both)
-    return Expectations(zero, one, s**2 * scale[:, None, None] * jnp.exp(exponent))
+    rows = jnp.concatenate([rate, -2 * rate * m], -1)
+    far = rows @ jnp.concatenate([middle**2, middle], -1).T + jnp.sum(rate * m**2, -1, keepdims=True)
+    scale = jnp.sum(jnp.log1p(2 * S / ell2), -1, keepdims=True)
+    return Expectations(zero, one, s**2 * jnp.exp(-0.5 * scale - apart - far))
 
 
 def _linear(kernel: Kernel, x: Moments, Z: Array, first: bool) -> Expectations:
@@ -193,7 +206,10 @@ def _linear(kernel: Kernel, x: Moments, Z: Array, first: bool) -> Expectations:
     second = phi[:, :, None] * phi[:, None, :] + jnp.where(same, x.var[:, np.maximum(which, 0)][:, :, None], 0.0)
     zero = jnp.einsum("nii,i->n", second, jnp.stack(variances))
     one = phi @ weights.T
-    return Expectations(zero, one, one[..., None] if first else jnp.einsum("it,ntu,ju->nij", weights, second, weights))
+    if first:
+        return Expectations(zero, one, one)
+    i, j = pairs(len(Z))
+    return Expectations(zero, one, jnp.einsum("pt,ntu,pu->np", weights[i], second, weights[j]))
 
 
 def _spectral_mixture(kernel: Kernel, x: Moments, Z: Array, first: bool) -> Expectations:
@@ -205,13 +221,13 @@ def _spectral_mixture(kernel: Kernel, x: Moments, Z: Array, first: bool) -> Expe
     one = w * _bump(m[:, None, None], S[:, None, None], lam, z[:, None], omega, omega * z[:, None])
     zero = jnp.full(len(m), kernel.variance, m.dtype)
     if first:
-        return Expectations(zero, jnp.sum(one, -1), one)
-    zi, zj = z[:, None, None, None], z[None, :, None, None]
+        return Expectations(zero, jnp.sum(one, -1), jnp.sum(one, -1))
+    zi, zj = (z[which][:, None, None] for which in pairs(len(z)))
     lp, lq, wp, wq = lam[:, None], lam, omega[:, None], omega
     both = lp * lq / (lp + lq)
     centre = both * (zi / lp + zj / lq)
     apart = w[:, None] * w * jnp.exp(-0.5 * (zi - zj) ** 2 / (lp + lq))
-    mm, SS = m[:, None, None, None, None], S[:, None, None, None, None]
+    mm, SS = (a[:, None, None, None] for a in (m, S))
     sides = sum(_bump(mm, SS, both, centre, wp + sign * wq, wp * zi + sign * wq * zj) for sign in (1, -1))
     return Expectations(zero, jnp.sum(one, -1), 0.5 * jnp.sum(apart * sides, (-1, -2)))
 
