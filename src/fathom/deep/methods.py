@@ -70,7 +70,6 @@ METHODS = {
             "factor",
             "SE",
             0.03,
-            fewest=800,
             hidden_sd=0.1,
             hidden_noise=1e-4,
             deep=True,
