@@ -25,6 +25,7 @@ from fathom.kernels.base import Kernel
 from fathom.kernels.vector import from_vector
 
 FAR = 10.0  # unit of the far points' weights
+EXPLAINED = 1e-2  # of a far point's prior variance: with less than this left, a step of its weight would leap
 MANY = 4  # rows for each inducing point, from which on RRᵀ is worth its M³
 FLOOR = 1e-8  # of a variance before its square root, whose slope is infinite at 0
 
@@ -105,7 +106,10 @@ class Layer(eqx.Module):
         if self.far is None:
             return Seen(A, prior)
         B = jnp.swapaxes(self._whitened(self.far.Z, half), -1, -2)
-        among = self._cross(self.far.Z, self.far.Z) - jnp.swapaxes(B, -1, -2) @ B
+        among = self._cross(self.far.Z, self.far.Z)
+        # with the jitter of K(Z, Z): what rounding leaves of points that are explained may not be positive
+        jitter = self.jitter * jnp.mean(jnp.diagonal(among, axis1=-2, axis2=-1), -1)[:, None, None]
+        among = among + jitter * jnp.eye(self.n_far, dtype=among.dtype) - jnp.swapaxes(B, -1, -2) @ B
         return Seen(A, prior, self._cross(X, self.far.Z) - A @ B, among)
 
     def moments(self, X: Array, seen: Seen) -> Moments:
@@ -183,11 +187,11 @@ class Layer(eqx.Module):
         return jnp.einsum("unk,umk->unm", self._cross(X, self.Z), half)
 
     def _far_weight(self, among: Array) -> Array:
-        """a, from the stored a ∘ diag R(γ, γ) / FAR."""
+        """a, from the stored a ∘ diag R(γ, γ) / FAR; points that the inducing values explain fade out."""
         assert self.far is not None
-        scale = jnp.diagonal(among, axis1=-2, axis2=-1)
+        left = jnp.diagonal(among, axis1=-2, axis2=-1)
         prior = self._each(lambda kernel: jnp.mean(kernel.diag(self.Z[0], False)))[:, None]
-        return FAR * self.far.weight / jnp.maximum(scale, 1e-4 * prior)
+        return FAR * self.far.weight * left / (left**2 + (EXPLAINED * prior) ** 2)
 
 
 def _by_unit(A: Array, weights: Array) -> Array:
