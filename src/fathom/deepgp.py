@@ -135,7 +135,7 @@ class DeepParameters(Stochastic):
             from fathom.deep.settle import settle
 
             return settle(model, method, X, Y, self._seed())
-        if not self.n_sweeps or method.q != "factor":
+        if not self.n_sweeps or method.objective != "energy":
             return model
         from fathom.deep.sweeps import sweep
 

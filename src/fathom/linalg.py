@@ -193,6 +193,26 @@ def _triangular_inverse(lower: Array) -> Array:
     return jnp.concatenate([above, jnp.concatenate([corner, low], -1)], -2)
 
 
+def triangular_inverse(lower: Array) -> Array:
+    """L⁻¹ of a stack (…, M, M) of lower triangles in JAX."""
+    return _jax_triangular_inverse()(lower)
+
+
+@lru_cache(maxsize=1)
+def _jax_triangular_inverse() -> Any:
+    """L → W = L⁻¹, whose gradient is the lower triangle of −Wᵀ G Wᵀ."""
+    import jax
+    import jax.numpy as jnp
+
+    def forward(lower: Array) -> tuple[Array, Array]:
+        W = _each(_triangular_inverse, lower)
+        return W, W
+
+    inverse = jax.custom_vjp(lambda lower: forward(lower)[0])
+    inverse.defvjp(forward, lambda W, G: (-jnp.tril(turned(W) @ G @ turned(W)),))
+    return inverse
+
+
 def inverse_root(K: Array) -> Array:
     """The lower triangular R with R Rᵀ = K⁻¹, for a stack (…, M, M) in JAX: from the factor of K turned about."""
     import jax.numpy as jnp
@@ -223,13 +243,6 @@ def solve_square(A: Array, B: Array) -> Array:
     import jax.numpy as jnp
 
     return jnp.linalg.solve(A, B)
-
-
-def lower_root(A: Array) -> Array:
-    """The Cholesky factors of a stack of matrices that are known to be positive definite, in JAX."""
-    import jax.numpy as jnp
-
-    return jnp.linalg.cholesky(A)
 
 
 def is_positive(A: Array) -> bool:

@@ -150,7 +150,7 @@ class Stochastic(BaseEstimator):
         said = any(x is not None for x in (self.n_steps, self.time_limit, self.validation_fraction))
         if said or not settings.validation or settings.validation * n >= ENOUGH:
             return Plan((settings.n_steps,), refit=self.refit and settings.validation > 0, keep=keep)
-        lengths = (settings.n_steps // 4, settings.n_steps // 2, settings.n_steps)
+        lengths = tuple(settings.n_steps // part for part in self._method().schedules)
         return Plan(lengths, min(PARTS, n), refit=True, keep=keep)
 
     def _features(self, X: np.ndarray) -> Any:

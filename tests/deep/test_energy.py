@@ -14,11 +14,12 @@ from fathom.deep.energy import (
     Factors,
     _damped,
     at_points,
-    belief,
+    copies,
     factors_of,
     holding,
     natural,
     penalty,
+    posterior,
     refined,
     through,
 )
@@ -146,7 +147,7 @@ def test_energy_of_one_row_is_its_evidence(widths):
     model = shaken(model_of(widths))
     x, y = jnp.asarray(X[:1]), jnp.asarray(Y[:1])
     energy = steps.loss(model, SEP, x, y, None, 1.0, jnp.asarray(1.0))[0]
-    empty_model = [natural(0 * q.cov, 0 * q.mean) for q in (belief(layer, 1.0) for layer in model.layers)]
+    empty_model = [natural(0 * q.cov, 0 * q.mean) for q in map(posterior, model.layers)]
     f = through(model.layers, empty_model, x)
     assert np.isclose(energy, -model.likelihood.marginal(y, f.mean, f.var)[0])
 
@@ -170,8 +171,7 @@ def test_energy_tends_to_the_fitc_evidence():
 def test_prior_terms_vanish_without_factors():
     model = model_of((2,))
     blank = [
-        eqx.tree_at(lambda old: (old.mean, old.root), layer, (0 * layer.mean, layer.root - 50 * jnp.eye(6)))
-        for layer in model.layers
+        eqx.tree_at(lambda old: (old.mean, old.root), layer, (0 * layer.mean, 0 * layer.root)) for layer in model.layers
     ]
     total, cavities = penalty(tuple(blank), jnp.asarray(30.0), 1.0)
     assert np.isclose(total, 0.0, atol=1e-8)
@@ -179,14 +179,25 @@ def test_prior_terms_vanish_without_factors():
 
 
 def test_moments_of_one_layer_are_those_of_svgp():
-    sep = shaken(model_of())
-    q = belief(sep.layers[0], 1.0)
-    R = jnp.linalg.cholesky(q.cov)
-    root = jnp.tril(R, -1) + jax.vmap(jnp.diag)(jnp.log(jnp.diagonal(R, axis1=-2, axis2=-1)))
-    svgp = eqx.tree_at(lambda old: (old.mean, old.root), sep.layers[0], (q.mean, root))
-    found, direct = at_points(sep.layers[0], q.mean, q.cov, jnp.asarray(X)), svgp(jnp.asarray(X))
+    layer = shaken(model_of()).layers[0]
+    q = posterior(layer)
+    found, direct = at_points(layer, q.mean, q.cov, jnp.asarray(X)), layer(jnp.asarray(X))
     assert np.allclose(found.mean, direct.mean)
     assert np.allclose(found.var, direct.var)
+
+
+def test_the_prior_times_all_copies_is_the_posterior():
+    layer = shaken(model_of((2,))).layers[0]
+    for found, own in zip(natural(*copies(layer)), posterior(layer), strict=True):
+        assert np.allclose(found, own)
+
+
+def test_deep_energy_of_any_power_is_finite():
+    model = shaken(model_of((2,)))
+    for power in (0.1, 0.5, 0.9):
+        method = dataclasses.replace(SEP, power=power)
+        energy = steps.loss(model, method, jnp.asarray(X), jnp.asarray(Y), None, 1.0, jnp.asarray(30.0))[0]
+        assert np.isfinite(energy)
 
 
 def test_power_of_a_gaussian_against_quadrature():

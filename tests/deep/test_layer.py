@@ -210,13 +210,13 @@ def test_far_points_that_say_nothing_new_are_quiet_in_single_precision():
     """On a line the inducing values explain everything: what is left is rounding, and its KL was negative once."""
     line = np.linspace(-1, 1, 100, dtype=np.float32)[:, None]
     m, root = np.zeros((1, 100), np.float32), np.zeros((1, 100), np.float32)
-    weight = np.random.default_rng(3).standard_normal(100).astype(np.float32)
+    weight = 0.03 * np.random.default_rng(3).standard_normal(100).astype(np.float32)  # a step of training
     theta = np.asarray(to_vector(SE(lengthscale=0.5))[None], np.float32)
     arrays = [jnp.asarray(a) for a in (theta, line[None], m, root)]
     points = far(line + np.float32(0.01), weight)
     one = Layer(*arrays, None, jnp.zeros(1, np.float32), points, None, Form(SE(lengthscale=0.5)), 1e-4)
-    assert 0 <= one.kl() < 100
-    assert np.abs(one(jnp.asarray(line)).mean).max() < 0.5
+    assert 0 <= one.kl() < 10
+    assert np.abs(one(jnp.asarray(line)).mean).max() < 0.1
 
 
 def test_decoupled_kl_and_moments_are_those_of_the_dense_gaussian():

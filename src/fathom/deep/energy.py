@@ -1,8 +1,9 @@
 """Expectation propagation with one factor for all data (SEP paper; Bui et al. 2016 for the energy).
 
-Every unit's posterior is p(u) g(u)^N. In whitened values v, where the prior is N(0, I), N copies of the factor g have
-precision R Rᵀ and shift λ, which is what `Layer.root` and `Layer.mean` hold here. Taking α of the N copies away leaves
-the cavity. The approximate-EP energy, whose prior terms all cancel log|K|, is
+Every unit's posterior q is p(u) g(u)^N. In whitened values v the prior is N(0, I) and q(v) = N(m, S) what the layer
+holds, as everywhere: N copies of the factor g then have precision S⁻¹ − I and shift S⁻¹m. Their size is that of N over
+the noise; steps of a gradient in m and the root of S are alike for all data. Taking α of the N copies away leaves the
+cavity. The approximate-EP energy, whose prior terms all cancel log|K|, is
 
     F = (N/α − 1) φ(m, V) − (N/α) φ(m_c, V_c) − (1/α) Σ_n log Z_n,     φ(m, V) = ½ mᵀV⁻¹m + ½ log|V|
 
@@ -23,7 +24,6 @@ from fathom.arrays import Array
 from fathom.deep.layer import Layer, Moments
 from fathom.deep.matching import Matched, at_points, matched
 
-LEAST_PRECISION = 1e-8  # of N factors, in whitened values, whose prior precision is 1
 LEAST = 0.1  # a variance is at least this part of its residual: below it cancellation has eaten the rest
 
 
@@ -35,10 +35,19 @@ class Belief(NamedTuple):
     phi: Array
 
 
-def belief(layer: Layer, copies: Array | float) -> Belief:
-    """The prior times a part of the N factors: 1 for the posterior, 1 − α/N for a cavity."""
+def posterior(layer: Layer) -> Belief:
+    """The layer's own q."""
     R = layer.lower()
-    return natural(copies * (R @ jnp.swapaxes(R, -1, -2)), copies * layer.mean)
+    turned = jnp.einsum("wij,wj->wi", linalg.triangular_inverse(R), layer.mean)
+    log_det = 2 * jnp.sum(jnp.log(jnp.diagonal(R, axis1=-2, axis2=-1)))
+    return Belief(layer.mean, R @ linalg.turned(R), 0.5 * (jnp.sum(turned**2) + log_det))
+
+
+def copies(layer: Layer) -> tuple[Array, Array]:
+    """Precision (W, M, M) and shift (W, M) of the N factors."""
+    half = linalg.triangular_inverse(layer.lower())
+    inverse = linalg.turned(half) @ half
+    return inverse - jnp.eye(half.shape[-1], dtype=half.dtype), jnp.einsum("wij,wj->wi", inverse, layer.mean)
 
 
 def natural(precision: Array, shift: Array) -> Belief:
@@ -59,7 +68,7 @@ def through(layers: tuple[Layer, ...], beliefs: list[Belief], X: Array, connecte
         if connected:
             x = Moments(jnp.concatenate([x.mean, X], -1), jnp.concatenate([x.var, jnp.zeros_like(X)], -1))
         found = matched(layer, q.mean, q.cov, x)
-    return found._replace(var=_kept(found))
+    return found._replace(var=_kept(found), residual=jnp.maximum(found.residual, 0.0))
 
 
 def _kept(found: Matched) -> Array:
@@ -69,10 +78,11 @@ def _kept(found: Matched) -> Array:
 
 def penalty(layers: tuple[Layer, ...], n_rows: Array, power: float) -> tuple[Array, list[Belief]]:
     """(F + Σ log Z/α) of all layers, and their cavities."""
-    posterior = [belief(layer, 1.0) for layer in layers]
-    cavity = [belief(layer, 1.0 - power / n_rows) for layer in layers]
+    own = [posterior(layer) for layer in layers]
+    part = 1.0 - power / n_rows
+    cavity = [natural(*(part * each for each in copies(layer))) for layer in layers]
     scale = n_rows / power
-    total = sum((scale - 1) * q.phi - scale * c.phi for q, c in zip(posterior, cavity, strict=True))
+    total = sum((scale - 1) * q.phi - scale * c.phi for q, c in zip(own, cavity, strict=True))
     return total, cavity
 
 
@@ -93,12 +103,12 @@ def refined(factors: Factors, log_z: Callable[..., Array], n_rows: float, dampin
     m = m_c + V_c g and V = V_c − V_c (g gᵀ − 2G) V_c, and its factor is the quotient of that and the cavity.
     `log_z(means, covs)` answers for all rows (B). A step that would leave no cavity is halved.
     """
-    copies = n_rows - 1.0
-    cavities = [natural(copies * T, copies * b) for T, b in zip(*factors, strict=True)]
+    others = n_rows - 1.0
+    cavities = [natural(others * T, others * b) for T, b in zip(*factors, strict=True)]
     means, covs = [c.mean for c in cavities], [c.cov for c in cavities]
     g, G = jax.jacrev(log_z, argnums=(0, 1))(means, covs)
     asked = [_asked(*each) for each in zip(means, covs, g, G, strict=True)]
-    return _damped(factors, Factors([T for T, _ in asked], [b for _, b in asked]), copies, damping)
+    return _damped(factors, Factors([T for T, _ in asked], [b for _, b in asked]), others, damping)
 
 
 def _asked(mean: Array, cov: Array, g: Array, G: Array) -> tuple[Array, Array]:
@@ -115,30 +125,32 @@ def _asked(mean: Array, cov: Array, g: Array, G: Array) -> tuple[Array, Array]:
     return jnp.mean(T, 0), jnp.mean(b, 0)
 
 
-def _damped(old: Factors, asked: Factors, copies: float, damping: float) -> Factors:
+def _damped(old: Factors, asked: Factors, others: float, damping: float) -> Factors:
     for _ in range(20):
         moved = Factors(*jax.tree.map(lambda a, b, step=damping: a + step * (b - a), tuple(old), tuple(asked)))
-        if all(linalg.is_positive(jnp.eye(T.shape[-1], dtype=T.dtype) + copies * T) for T in moved.precision):
+        if all(linalg.is_positive(jnp.eye(T.shape[-1], dtype=T.dtype) + others * T) for T in moved.precision):
             return moved
         damping /= 2
     return old
 
 
 def factors_of(layers: tuple[Layer, ...], n_rows: float) -> Factors:
-    """One of the N copies that the layers hold."""
-    roots = [layer.lower() for layer in layers]
-    shifts = [layer.mean / n_rows for layer in layers]
-    return Factors([R @ jnp.swapaxes(R, -1, -2) / n_rows for R in roots], shifts)
+    """One of the N copies that the layers' q are made of."""
+    held = [copies(layer) for layer in layers]
+    return Factors([T / n_rows for T, _ in held], [b / n_rows for _, b in held])
 
 
 def holding(layers: tuple[Layer, ...], factors: Factors, n_rows: float) -> tuple[Layer, ...]:
-    """The layers with N copies of these factors; what is indefinite in a precision is left out."""
+    """The layers with q of N copies of these factors; where they leave no q, what is negative in them is left out."""
     return tuple(_holding(*each, n_rows) for each in zip(layers, *factors, strict=True))
 
 
 def _holding(layer: Layer, T: Array, b: Array, n_rows: float) -> Layer:
     eye = jnp.eye(T.shape[-1], dtype=T.dtype)
-    half = jax.vmap(linalg.root)(n_rows * T)  # of the positive part
-    R = linalg.lower_root(half @ jnp.swapaxes(half, -1, -2) + LEAST_PRECISION * eye)
+    if not linalg.is_positive(eye + n_rows * T):
+        half = jax.vmap(linalg.root)(T)  # of the positive part
+        T = half @ linalg.turned(half)
+    R = linalg.inverse_root(eye + n_rows * T)
+    mean = jnp.einsum("wij,wkj,wk->wi", R, R, n_rows * b)
     logs = jax.vmap(jnp.diag)(jnp.log(jnp.diagonal(R, axis1=-2, axis2=-1)))
-    return eqx.tree_at(lambda old: (old.mean, old.root), layer, (n_rows * b, jnp.tril(R, -1) + logs))
+    return eqx.tree_at(lambda old: (old.mean, old.root), layer, (mean, jnp.tril(R, -1) + logs))

@@ -25,7 +25,7 @@ from fathom.kernels.base import Kernel
 from fathom.kernels.vector import from_vector
 
 FAR = 10.0  # unit of the far points' weights
-EXPLAINED = 1e-2  # of a far point's prior variance: with less than this left, a step of its weight would leap
+EXPLAINED = 1e-3  # of a far point's prior variance: with less than this left, a step of its weight would leap
 MANY = 4  # rows for each inducing point, from which on RRᵀ is worth its M³
 FLOOR = 1e-8  # of a variance before its square root, whose slope is infinite at 0
 

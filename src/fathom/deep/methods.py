@@ -14,7 +14,7 @@ class Method:
     name: str
     objective: Literal["elbo", "predictive", "robust", "joint", "energy"]
     points: Literal["samples", "sigma", "moments"]  # how hidden values pass
-    q: Literal["full", "diagonal", "point", "factor"]
+    q: Literal["full", "diagonal", "point"]
     kernel: str
     noise: float  # initial variance, in units of the target's
     longest: float = math.inf  # initial lengthscales are √d, at most this
@@ -22,6 +22,7 @@ class Method:
     hidden_sd: float = 1.0  # initial standard deviation of hidden q
     n_points: int = 1  # in training
     validation: float = 0.0  # part of the rows held out to stop in time
+    schedules: tuple[int, ...] = (4, 2, 1)  # small data choose among schedules of these parts of the steps
     epochs: int = 100  # passes over the rows, as far as the limits of steps allow
     fewest: int = 2000  # steps on small data
     far: bool = False  # points that move the mean only
@@ -67,9 +68,12 @@ METHODS = {
             "sep",
             "energy",
             "moments",
-            "factor",
+            "full",
             "SE",
             0.03,
+            validation=0.1,
+            schedules=(1,),
+            fewest=1500,
             hidden_sd=0.1,
             hidden_noise=1e-4,
             deep=True,

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from fathom.arrays import Array
-from fathom.deep.energy import belief, through
+from fathom.deep.energy import posterior, through
 from fathom.deep.layer import Far, Form, Layer, Moments, Seen
 from fathom.deep.methods import Method
 from fathom.deep.propagate import Rule, Sites, make_sites, propagate, samples
@@ -39,7 +39,7 @@ class DeepGP(eqx.Module):
     likelihood: Likelihood
     features: Any  # a module applied to each row before the first layer, or None
     connected: bool = eqx.field(static=True)
-    by_moments: bool = eqx.field(static=True, default=False)  # layers hold factors of EP, see `energy`
+    by_moments: bool = eqx.field(static=True, default=False)  # hidden values pass as Gaussians, see `energy`
 
     @property
     def widths(self) -> tuple[int, ...]:
@@ -67,7 +67,7 @@ class DeepGP(eqx.Module):
         """
         X = self.represent(X)
         if self.by_moments:
-            f = through(self.layers, [belief(layer, 1.0) for layer in self.layers], X, self.connected)
+            f = through(self.layers, [posterior(layer) for layer in self.layers], X, self.connected)
             return Moments(f.mean[None], f.var[None]), jnp.zeros(1, X.dtype), None
         sites, log_weights = self.points(key, n_samples, 1 if common else len(X), X.dtype)
         moments, seen, _ = propagate(self.layers, X, sites, self.connected)
@@ -152,7 +152,7 @@ def _layer(
     theta = np.tile(standard_start(kernel, d, method.longest), (units, 1))
     sd = method.hidden_sd if hidden else 1.0
     root: np.ndarray | None = np.full((width, m), math.log(sd))
-    if method.q in ("full", "factor"):
+    if method.q == "full":
         root = np.stack([np.diag(row) for row in root])  # type: ignore[union-attr]
     noise = (
         None

@@ -15,7 +15,6 @@ import numpy as np
 
 from fathom import linalg
 from fathom.arrays import Array
-from fathom.deep.energy import belief
 from fathom.deep.layer import Layer
 from fathom.deep.model import DeepGP
 
@@ -57,18 +56,18 @@ def units(model: DeepGP, X: np.ndarray, seed: int, n: int) -> list[Unit]:
                 found.append(Unit(name, "input of the model", at, drawn, drawn.mean(0), None, None))
                 continue
             axis = "input of the model" if depth == 0 else f"output of layer {depth}"
-            found.append(Unit(name, axis, at, *_alone(layer, model.by_moments, at, w, seed, n)))
+            found.append(Unit(name, axis, at, *_alone(layer, at, w, seed, n)))
     return found
 
 
-def _alone(layer: Layer, factors: bool, at: np.ndarray, w: int, seed: int, n: int) -> tuple[np.ndarray, ...]:
+def _alone(layer: Layer, at: np.ndarray, w: int, seed: int, n: int) -> tuple[np.ndarray, ...]:
     """Draws, mean and inducing points of one unit over a grid of its own input."""
     rows = jnp.asarray(at[:, None], layer.Z.dtype)
-    mean, cov = joint(layer, factors, rows)
+    mean, cov = joint(layer, rows)
     root = linalg.root(cov[w])
     z = jax.random.normal(jax.random.key(seed), (n, len(at)), rows.dtype)
     Z = layer.Z[w % len(layer.Z)]
-    values, _ = joint(layer, factors, Z)
+    values, _ = joint(layer, Z)
     drawn = mean[:, w] + z @ root.T
     return tuple(np.asarray(a, dtype=float) for a in (drawn, mean[:, w], Z[:, 0], values[:, w]))
 
@@ -81,7 +80,7 @@ def paths(model: DeepGP, X: Array, key: Any, n: int) -> list[Array]:
         found, H = [], model.represent(X)
         first = H
         for depth, layer in enumerate(model.layers):
-            drawn = _drawn(layer, model.by_moments, H, jax.random.fold_in(key, depth))
+            drawn = _drawn(layer, H, jax.random.fold_in(key, depth))
             found.append(drawn)
             H = jnp.concatenate([drawn, first], -1) if model.connected else drawn
         return found
@@ -89,21 +88,16 @@ def paths(model: DeepGP, X: Array, key: Any, n: int) -> list[Array]:
     return jax.lax.map(one, jax.random.split(key, n))
 
 
-def _drawn(layer: Layer, factors: bool, X: Array, key: Any) -> Array:
+def _drawn(layer: Layer, X: Array, key: Any) -> Array:
     """One draw (N, W) of a layer's outputs at known inputs."""
-    mean, cov = joint(layer, factors, X)
+    mean, cov = joint(layer, X)
     z = jax.random.normal(key, (layer.width, len(X)), X.dtype)
     return mean + jax.vmap(lambda c, e: linalg.root(c) @ e)(cov, z).T
 
 
-def joint(layer: Layer, factors: bool, X: Array) -> tuple[Array, Array]:
+def joint(layer: Layer, X: Array) -> tuple[Array, Array]:
     """Mean (N, W) and covariance (W, N, N) of a layer's outputs at known inputs."""
-    if factors:
-        q = belief(layer, 1.0)
-        layer, R = eqx.tree_at(lambda old: old.mean, layer, q.mean), jax.vmap(linalg.root)(q.cov)
-    else:
-        R = layer.lower()
-    seen = layer.see(X)
+    R, seen = layer.lower(), layer.see(X)
     mean = layer.moments(X, seen).mean
     A = jnp.broadcast_to(seen.A, (layer.width, *seen.A.shape[1:]))
     prior = jnp.broadcast_to(layer._cross(X, X), (layer.width, len(X), len(X)))
