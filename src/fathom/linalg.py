@@ -102,15 +102,20 @@ def _factorise_jax(K: Array) -> Factor:
     return Factor(lower, jitters[count - 1], count)
 
 
+def jittered(K: Array, jitter: float) -> Array:
+    """K + jitter·(mean diagonal)·I, for a stack (…, M, M) in JAX."""
+    import jax.numpy as jnp
+
+    scale = jnp.mean(jnp.diagonal(K, axis1=-2, axis2=-1), -1)[..., None, None]
+    return K + jitter * scale * jnp.eye(K.shape[-1], dtype=K.dtype)
+
+
 def whitening(K: Array, jitter: float) -> Array:
     """L⁻¹ with K + jitter·(mean diagonal)·I = L Lᵀ, for a stack (…, M, M) in JAX: NaN where one does not factorise.
 
     The explicit inverse and one matrix product are faster than solving for every row of a minibatch.
     """
-    import jax.numpy as jnp
-
-    scale = jnp.mean(jnp.diagonal(K, axis1=-2, axis2=-1), -1)[..., None, None]
-    return _jax_whitening()(K + jitter * scale * jnp.eye(K.shape[-1], dtype=K.dtype))
+    return _jax_whitening()(jittered(K, jitter))
 
 
 @lru_cache(maxsize=1)

@@ -207,7 +207,7 @@ def test_far_points_on_the_inducing_points_change_nothing():
 
 
 def test_far_points_that_say_nothing_new_are_quiet_in_single_precision():
-    """On a line the inducing values explain everything: what is left is rounding, and its KL was negative once."""
+    """On a line the inducing values explain everything: what is left is rounding, and one step must not leap on it."""
     line = np.linspace(-1, 1, 100, dtype=np.float32)[:, None]
     m, root = np.zeros((1, 100), np.float32), np.zeros((1, 100), np.float32)
     weight = 0.03 * np.random.default_rng(3).standard_normal(100).astype(np.float32)  # a step of training

@@ -106,10 +106,8 @@ class Layer(eqx.Module):
         if self.far is None:
             return Seen(A, prior)
         B = jnp.swapaxes(self._whitened(self.far.Z, half), -1, -2)
-        among = self._cross(self.far.Z, self.far.Z)
-        # with the jitter of K(Z, Z): what rounding leaves of points that are explained may not be positive
-        jitter = self.jitter * jnp.mean(jnp.diagonal(among, axis1=-2, axis2=-1), -1)[:, None, None]
-        among = among + jitter * jnp.eye(self.n_far, dtype=among.dtype) - jnp.swapaxes(B, -1, -2) @ B
+        # as K(Z, Z): what rounding leaves of points that are explained may not be positive
+        among = linalg.jittered(self._cross(self.far.Z, self.far.Z), self.jitter) - jnp.swapaxes(B, -1, -2) @ B
         return Seen(A, prior, self._cross(X, self.far.Z) - A @ B, among)
 
     def moments(self, X: Array, seen: Seen) -> Moments:
