@@ -144,14 +144,15 @@ class Stochastic(BaseEstimator):
 
     def _plan(self, settings: Any, n: int) -> Any:
         """One run, when anything about it was said; else what `deep.schedule` says of small data."""
-        from fathom.deep.schedule import PARTS, Plan
+        from fathom.deep.schedule import Plan
 
         keep = None if self.checkpoint is None else Path(self.checkpoint)
         said = any(x is not None for x in (self.n_steps, self.time_limit, self.validation_fraction))
         if said or not settings.validation or settings.validation * n >= ENOUGH:
             return Plan((settings.n_steps,), refit=self.refit and settings.validation > 0, keep=keep)
-        lengths = tuple(settings.n_steps // part for part in self._method().schedules)
-        return Plan(lengths, min(PARTS, n), refit=True, keep=keep)
+        method = self._method()
+        lengths = tuple(settings.n_steps // part for part in method.schedules)
+        return Plan(lengths, min(method.parts, n), refit=True, keep=keep)
 
     def _features(self, X: np.ndarray) -> Any:
         from fathom.deep.features import extractor

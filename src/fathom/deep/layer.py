@@ -133,7 +133,7 @@ class Layer(eqx.Module):
         A = jnp.broadcast_to(A, (len(R), *A.shape[1:]))
         if A.shape[1] < MANY * A.shape[2]:
             return (jnp.sum((A @ R) ** 2, -1) - jnp.sum(A**2, -1)).T
-        return _quadratic(A, R @ jnp.swapaxes(R, -1, -2) - jnp.eye(R.shape[-1], dtype=R.dtype)).T
+        return quadratic(A, R @ jnp.swapaxes(R, -1, -2) - jnp.eye(R.shape[-1], dtype=R.dtype)).T
 
     def lower(self) -> Array:
         """R as matrices (W, M, M)."""
@@ -198,7 +198,7 @@ def _by_unit(A: Array, weights: Array) -> Array:
 
 
 @jax.custom_vjp
-def _quadratic(A: Array, G: Array) -> Array:
+def quadratic(A: Array, G: Array) -> Array:
     """aᵀGa of every row a of A (…, N, M), for symmetric G: its gradient uses AG again and costs one product."""
     return jnp.sum(A * (A @ G), -1)
 
@@ -214,4 +214,4 @@ def _quadratic_backward(kept: tuple[Array, Array], slope: Array) -> tuple[Array,
     return 2 * slope[..., None] * AG, jnp.swapaxes(A, -1, -2) @ weighted
 
 
-_quadratic.defvjp(_quadratic_forward, _quadratic_backward)
+quadratic.defvjp(_quadratic_forward, _quadratic_backward)

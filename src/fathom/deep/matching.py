@@ -22,7 +22,7 @@ import numpy as np
 
 from fathom import linalg
 from fathom.arrays import Array
-from fathom.deep.layer import FLOOR, Layer, Moments
+from fathom.deep.layer import FLOOR, Layer, Moments, quadratic
 from fathom.kernels.base import Kernel
 from fathom.kernels.combine import Sum
 from fathom.kernels.nonstationary import Lin
@@ -119,7 +119,7 @@ def at_points(layer: Layer, mean: Array, cov: Array, X: Array) -> Matched:
     residual = jnp.broadcast_to((seen.prior - jnp.sum(seen.A**2, -1)).T, shape)
     out = jnp.einsum("wnm,wm->nw", A, mean) + layer.offset
     out = out if layer.slope is None else out + X @ layer.slope
-    return Matched(out, residual + jnp.einsum("wnm,wmk,wnk->nw", A, cov, A) + layer.own_noise(), residual)
+    return Matched(out, residual + quadratic(A, cov).T + layer.own_noise(), residual)
 
 
 def _by_quadrature(layer: Layer, mean: Array, cov: Array, x: Moments) -> Matched:

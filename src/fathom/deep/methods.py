@@ -23,6 +23,7 @@ class Method:
     n_points: int = 1  # in training
     validation: float = 0.0  # part of the rows held out to stop in time
     schedules: tuple[int, ...] = (4, 2, 1)  # small data choose among schedules of these parts of the steps
+    parts: int = 5  # of small data, held out in turn
     epochs: int = 100  # passes over the rows, as far as the limits of steps allow
     fewest: int = 2000  # steps on small data
     far: bool = False  # points that move the mean only
@@ -73,6 +74,7 @@ METHODS = {
             0.03,
             validation=0.1,
             schedules=(1,),
+            parts=3,
             fewest=1500,
             hidden_sd=0.1,
             hidden_noise=1e-4,

@@ -18,7 +18,6 @@ from fathom.deep.methods import Method
 from fathom.deep.model import DeepGP
 from fathom.deep.train import CHUNK, OnCheck, Settings, Trained, train
 
-PARTS = 5
 ALL = "all"  # name of the run on all rows
 
 
