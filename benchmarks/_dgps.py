@@ -47,6 +47,7 @@ def run(
     notes = [
         f"{trials} trials, 80/20 splits; ± is one standard error; log likelihood of a test point, in units of the data",
         f"failed: flat functions, with an MSE above {failed:g} of the variance on training and on test rows",
+        "Where several test rows lie between the last training row and the next, nothing says on which side of a step",
     ]
     return {"title": title, "rows": rows, "notes": notes}
 
@@ -85,6 +86,7 @@ def row(cell: Cell, values: np.ndarray, failed: float) -> dict[str, Any]:
         "pseudo": cell.pseudo,
         "log likelihood": values[:, 0].mean(),
         "±": error[0],
+        "median": np.median(values[:, 0]),
         "worst": values[:, 0].min(),
         "MSE": values[:, 1].mean(),
         "failed": int((values[:, 2] > failed).sum()),

@@ -1,5 +1,7 @@
 """Every kernel obeys every law: each leaf, and trees at random, over one input and over three."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -8,6 +10,7 @@ from hypothesis import given
 
 from fathom.kernels import LEAVES, SE, WN, ArcCos, Kernel, bind, parse
 from fathom.kernels.laws import check_laws
+from fathom.kernels.stationary import squared_distance
 from tests.conftest import GRIDS, PLANE
 from tests.kernels.strategies import trees
 
@@ -93,3 +96,23 @@ def test_kernels_are_immutable():
     with pytest.raises(AttributeError, match="kernels are immutable: use .replace"):
         SE().variance = 2.0
     assert isinstance(SE(), Kernel)
+
+
+def test_slopes_of_squared_distances_are_those_of_the_sum_written_out():
+    """Their rule is stated by hand: forwards, backwards and twice."""
+    with jax.enable_x64(True):
+        A, B = (jnp.asarray(np.random.default_rng(i).normal(size=(n, 3))) for i, n in ((0, 4), (1, 5)))
+        weights = jnp.asarray(np.random.default_rng(2).normal(size=(4, 5)))
+
+        def total(squares, both):
+            return jnp.sum(weights * jnp.sin(squares(*both)))
+
+        def plain(A, B):
+            return jnp.sum((A[:, None] - B) ** 2, -1)
+
+        def stated(A, B):
+            return squared_distance(A, B, jnp)
+
+        for derivative in (jax.grad, jax.jacfwd, jax.hessian):
+            found, expected = (derivative(partial(total, f))((A, B)) for f in (stated, plain))
+            jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-11), found, expected)
