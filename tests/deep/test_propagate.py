@@ -87,6 +87,13 @@ def test_qr2_is_symmetric(n):
     assert np.isclose(np.exp(log_weights).sum(), 1)
 
 
+@pytest.mark.parametrize("n", [4, 8])
+def test_sigma_points_begin_with_the_moments_of_a_normal(n):
+    for nodes in make_sites(jax.random.key(0), (3, 2), n, "qr3", "float64").nodes:
+        assert np.allclose(np.mean(nodes, 0), 0)
+        assert np.allclose(nodes.T @ nodes / n, np.eye(nodes.shape[1]))
+
+
 def test_gauss_hermite_of_three_points():
     (points,), log_weights = make_sites(jax.random.key(0), (1,), 3, "gauss-hermite", "float64").points()
     assert np.allclose(points[:, 0, 0], [-np.sqrt(3), 0, np.sqrt(3)])

@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from fathom import linalg
 from fathom.arrays import Array
 from fathom.deep.layer import FLOOR, Layer, Moments, Seen
 
@@ -62,10 +63,10 @@ def grid(n: int, width: int) -> np.ndarray:
 
 
 def make_sites(key: Any, widths: tuple[int, ...], n: int, rule: Rule = "qr3", dtype: Any = None) -> Sites:
-    """Sites to start from: normal draws for QR3, Gauss-Hermite nodes for grids."""
+    """Sites to start from: draws with the moments of a normal for QR3, Gauss-Hermite nodes for grids."""
     if rule == "qr3":
         keys = jax.random.split(key, max(len(widths), 1))
-        nodes = tuple(jax.random.normal(k, (n, w), dtype) for k, w in zip(keys, widths, strict=False))
+        nodes = tuple(_matched(jax.random.normal(k, (n, w), dtype)) for k, w in zip(keys, widths, strict=False))
         return Sites(nodes, jnp.zeros(n, dtype), rule)
     if len(set(widths)) > 1:
         raise ValueError(f"quadrature={rule!r} is a grid: hidden layers need the same width, not {widths}; use 'qr3'")
@@ -74,6 +75,15 @@ def make_sites(key: Any, widths: tuple[int, ...], n: int, rule: Rule = "qr3", dt
     nodes = tuple(jnp.tile(jnp.asarray(kept, dtype)[:, None], (1, w)) for w in widths)
     product = np.log(weights)[grid(n, widths[0])].sum(1) if widths else np.zeros(1)
     return Sites(nodes, jnp.asarray(product, dtype), rule)
+
+
+def _matched(draws: Array) -> Array:
+    """Draws (n, W) moved so that their mean is 0 and their covariance I, where they are enough of them for that."""
+    n, width = draws.shape
+    if n <= width:
+        return draws
+    centred = draws - jnp.mean(draws, 0)
+    return centred @ linalg.whitening(centred.T @ centred / n, 0.0).T
 
 
 def samples(key: Any, n: int, n_rows: int, widths: tuple[int, ...], dtype: Any = None) -> tuple[Any, Array]:
