@@ -47,7 +47,6 @@ def run(
     notes = [
         f"{trials} trials, 80/20 splits; ± is one standard error; log likelihood of a test point, in units of the data",
         f"failed: flat functions, with an MSE above {failed:g} of the variance on training and on test rows",
-        "Where several test rows lie between the last training row and the next, nothing says on which side of a step",
     ]
     return {"title": title, "rows": rows, "notes": notes}
 

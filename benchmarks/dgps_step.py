@@ -24,6 +24,7 @@ def run(quick: bool, say: Callable[[str], None]) -> dict[str, Any]:
     cells = SIZES[1:2] if quick else [*SIZES, *SETTINGS]
     found = _dgps.run("The noisy step function (DGPS thesis, 5.1)", data, cells, quick, say, failed=0.5)
     theirs = "50 points .44, -.03, 1.27; 100 points .23, .54, -.36; 200 points -.11, .71, .80"
+    found["notes"].append("Test rows in the gap between the training rows left and right of the step decide the means")
     found["notes"].append(f"Thesis, best of ten by training likelihood, 1 to 3 layers: {theirs}")
     return found
 

@@ -9,7 +9,7 @@ import pytest
 from fathom.deep.methods import METHODS
 from fathom.deep.model import Architecture, build, principal
 from fathom.deep.objective import elbo, predictive
-from fathom.deep.propagate import Sites, make_sites, propagate, samples
+from fathom.deep.propagate import Sites, _standardised, make_sites, propagate, samples
 from fathom.deep.steps import loss
 
 RNG = np.random.default_rng(0)
@@ -92,6 +92,10 @@ def test_sigma_points_begin_with_the_moments_of_a_normal(n):
     for nodes in make_sites(jax.random.key(0), (3, 2), n, "qr3", "float64").nodes:
         assert np.allclose(np.mean(nodes, 0), 0)
         assert np.allclose(nodes.T @ nodes / n, np.eye(nodes.shape[1]))
+
+
+def test_draws_that_have_no_covariance_stay_as_they_are():
+    assert np.array_equal(_standardised(jnp.ones((4, 3))), np.ones((4, 3)))
 
 
 def test_gauss_hermite_of_three_points():

@@ -66,7 +66,7 @@ def make_sites(key: Any, widths: tuple[int, ...], n: int, rule: Rule = "qr3", dt
     """Sites to start from: draws with the moments of a normal for QR3, Gauss-Hermite nodes for grids."""
     if rule == "qr3":
         keys = jax.random.split(key, max(len(widths), 1))
-        nodes = tuple(_matched(jax.random.normal(k, (n, w), dtype)) for k, w in zip(keys, widths, strict=False))
+        nodes = tuple(_standardised(jax.random.normal(k, (n, w), dtype)) for k, w in zip(keys, widths, strict=False))
         return Sites(nodes, jnp.zeros(n, dtype), rule)
     if len(set(widths)) > 1:
         raise ValueError(f"quadrature={rule!r} is a grid: hidden layers need the same width, not {widths}; use 'qr3'")
@@ -77,13 +77,14 @@ def make_sites(key: Any, widths: tuple[int, ...], n: int, rule: Rule = "qr3", dt
     return Sites(nodes, jnp.asarray(product, dtype), rule)
 
 
-def _matched(draws: Array) -> Array:
-    """Draws (n, W) moved so that their mean is 0 and their covariance I, where they are enough of them for that."""
+def _standardised(draws: Array) -> Array:
+    """Draws (n, W) moved so that their mean is 0 and their covariance I, where there are enough of them for that."""
     n, width = draws.shape
     if n <= width:
         return draws
     centred = draws - jnp.mean(draws, 0)
-    return centred @ linalg.whitening(centred.T @ centred / n, 0.0).T
+    moved = centred @ linalg.whitening(centred.T @ centred / n, 0.0).T
+    return jnp.where(jnp.all(jnp.isfinite(moved)), moved, draws)  # n = W + 1 draws may all but lie in a plane
 
 
 def samples(key: Any, n: int, n_rows: int, widths: tuple[int, ...], dtype: Any = None) -> tuple[Any, Array]:
