@@ -37,7 +37,7 @@ _COMMON = """
     """
 
 
-LBFGS_ROWS = 2000  # beyond them "sampling" takes minibatches
+CLIMBED = 100_000  # rows times numbers of inducing points: beyond them "sampling" takes minibatches
 
 
 class DeepParameters(Stochastic):
@@ -141,14 +141,18 @@ class DeepParameters(Stochastic):
 
         return sweep(model, X, Y, self.n_sweeps, self.batch_size, self._seed())
 
-    def _n_starts(self, n: int) -> int:
+    def _n_starts(self, n: int, d: int) -> int:
         known = (None, "lbfgs", "adam")
         if self.optimizer not in known:
             raise ValueError(f"optimizer must be 'lbfgs' or 'adam', not {self.optimizer!r}")
         if self.n_restarts < 1:
             raise ValueError(f"n_restarts must be at least 1, not {self.n_restarts}")
-        usual = self._method().q == "point" and n <= LBFGS_ROWS and self.features is None
-        return self.n_restarts if self.optimizer == "lbfgs" or (usual and self.optimizer is None) else 0
+        if self.optimizer is None:
+            few = self._method().objective == "joint" or n * self._architecture().n_numbers(d) <= CLIMBED
+            climbs = self._method().q == "point" and self.features is None and few
+        else:
+            climbs = self.optimizer == "lbfgs"
+        return self.n_restarts if climbs else 0
 
     def _widths(self) -> tuple[int, ...]:
         if isinstance(self.widths, str):
@@ -308,7 +312,7 @@ class DeepGPRegressor(DeepParameters, GradientRegressor):
     mean : "linear" (starts as principal components) or "zero", of the hidden layers.
     n_samples : draws of each row in training, of the methods that draw.
     n_restarts, optimizer : "sampling" climbs by "lbfgs" from several starts, ranked by draws they have not seen; by
-        "adam" on minibatches when there are more than 2,000 rows.
+        "adam" on minibatches where rows times the coordinates and values of inducing points are over 100,000.
     estimator : of "sampling": "factorised", or "joint" as printed in the thesis (no minibatches, higher variance).
     prior : of the inducing values of "sampling": "whitened", or the thesis's "density", under which inducing inputs
         like to meet.

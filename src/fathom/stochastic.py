@@ -105,7 +105,7 @@ class Stochastic(BaseEstimator):
         from fathom.deep.schedule import carry_out
 
         settings, method = self._settings(len(X)), self._method()
-        if n_starts := self._n_starts(len(X)):
+        if n_starts := self._n_starts(*X.shape):
             self._climb(X, Y, n_classes, n_starts, settings.seed, self._report(on_check))
             return
         with self._precision():
@@ -129,7 +129,7 @@ class Stochastic(BaseEstimator):
         """The trained model after what a method does last."""
         return model
 
-    def _n_starts(self, n: int) -> int:
+    def _n_starts(self, n: int, d: int) -> int:
         """Starts of a climb with all rows at once; 0: minibatches."""
         return 0
 

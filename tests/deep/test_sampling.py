@@ -230,3 +230,10 @@ def test_paths_are_smooth(learnt):
     alone = np.asarray(learnt.model.layers[0](grid).var)[:, 0]
     jumps = np.diff(drawn, n=2, axis=1)  # of independent draws they would have the variance of each point six times
     assert np.mean(jumps**2) < 0.05 * 6 * np.mean(alone) + 1e-6
+
+
+@pytest.mark.parametrize("settings", [{}, {"connected": True}])
+@pytest.mark.parametrize("widths", [(), (1,), (3, 2)])
+def test_the_numbers_of_inducing_points_are_counted(widths, settings):
+    arch, model = Architecture(widths, 5, **settings), model_of(widths, **settings)
+    assert arch.n_numbers(X.shape[1]) == sum(layer.Z.size + layer.mean.size for layer in model.layers)

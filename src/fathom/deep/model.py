@@ -94,6 +94,11 @@ class Architecture:
     n_far: int = 300
     dtype: str = "float32"
 
+    def n_numbers(self, d: int) -> int:
+        """Coordinates and values of all inducing points, with d inputs and one output."""
+        inputs = [d, *(w + d * self.connected for w in self.widths)]
+        return sum(self.n_inducing * w * (i + 1) for i, w in zip(inputs, (*self.widths, 1), strict=True))
+
 
 def build(
     key: Any, arch: Architecture, method: Method, X: np.ndarray, Y: np.ndarray, n_classes: int = 0, features: Any = None
