@@ -211,7 +211,7 @@ def test_an_exception_of_the_progress_callback_stops_the_work():
 
 def test_an_interrupt_ends_workers_and_travels_on():
     code = """
-        import os, time
+        import os, signal, time
         from fathom.execute import executor
 
         def wait(item):
@@ -219,6 +219,7 @@ def test_an_interrupt_ends_workers_and_travels_on():
             time.sleep(60)
 
         if __name__ == "__main__":
+            signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job begins without
             try:
                 with executor("processes", n_jobs=2) as workers:
                     workers.map(wait, range(4))
@@ -250,6 +251,7 @@ def test_an_interrupt_between_the_locks_of_two_futures_does_not_hang():
             return honest(futures, **how)
 
         honest, execute.wait = execute.wait, wait
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job begins without
         try:
             execute.executor("processes", n_jobs=2).map(time.sleep, [60, 60])
         except KeyboardInterrupt:
