@@ -147,12 +147,15 @@ class DeepParameters(Stochastic):
             raise ValueError(f"optimizer must be 'lbfgs' or 'adam', not {self.optimizer!r}")
         if self.n_restarts < 1:
             raise ValueError(f"n_restarts must be at least 1, not {self.n_restarts}")
-        if self.optimizer is None:
-            few = self._method().objective == "joint" or n * self._architecture().n_numbers(d) <= CLIMBED
-            climbs = self._method().q == "point" and self.features is None and few
-        else:
-            climbs = self.optimizer == "lbfgs"
+        climbs = self._climbs(n, d) if self.optimizer is None else self.optimizer == "lbfgs"
         return self.n_restarts if climbs else 0
+
+    def _climbs(self, n: int, d: int) -> bool:
+        """Whether all rows are seen at once where no optimizer was named: if they are few, or must be (joint)."""
+        method = self._method()
+        if method.q != "point" or self.features is not None:
+            return False
+        return method.objective == "joint" or n * self._architecture().n_numbers(d) <= CLIMBED
 
     def _widths(self) -> tuple[int, ...]:
         if isinstance(self.widths, str):

@@ -232,7 +232,7 @@ def test_paths_are_smooth(learnt):
     assert np.mean(jumps**2) < 0.05 * 6 * np.mean(alone) + 1e-6
 
 
-@pytest.mark.parametrize("settings", [{}, {"connected": True}])
+@pytest.mark.parametrize("settings", [{}, {"connected": True}, {"shared": True}])
 @pytest.mark.parametrize("widths", [(), (1,), (3, 2)])
 def test_the_numbers_of_inducing_points_are_counted(widths, settings):
     arch, model = Architecture(widths, 5, **settings), model_of(widths, **settings)

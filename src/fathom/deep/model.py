@@ -97,7 +97,8 @@ class Architecture:
     def n_numbers(self, d: int) -> int:
         """Coordinates and values of all inducing points, with d inputs and one output."""
         inputs = [d, *(w + d * self.connected for w in self.widths)]
-        return sum(self.n_inducing * w * (i + 1) for i, w in zip(inputs, (*self.widths, 1), strict=True))
+        units = zip(inputs, (*self.widths, 1), strict=True)
+        return self.n_inducing * sum((1 if self.shared else w) * i + w for i, w in units)
 
 
 def build(
