@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -17,6 +18,19 @@ settings.register_profile(
 )
 settings.load_profile("fathom")
 ROOT = Path(__file__).parent.parent
+
+
+def pytest_configure(config):
+    """What JAX compiles is shared by all processes of one run of the tests, and forgotten after it."""
+    if not hasattr(config, "workerinput") and "JAX_COMPILATION_CACHE_DIR" not in os.environ:
+        config.compiled = tempfile.TemporaryDirectory(prefix="fathom-compiled-")
+        os.environ["JAX_COMPILATION_CACHE_DIR"] = config.compiled.name
+        os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0.1"
+
+
+def pytest_unconfigure(config):
+    if hasattr(config, "compiled"):
+        config.compiled.cleanup()
 
 
 @pytest.fixture

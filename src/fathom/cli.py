@@ -26,6 +26,7 @@ app = typer.Typer(
 
 def main() -> None:
     """Run the command line; does not return."""
+    console.keep_compiled()
     app(prog_name="fathom")
 
 

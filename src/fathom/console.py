@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import platform
 import re
 import sys
 import traceback
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -127,6 +130,17 @@ def check_folder(path: Path) -> None:
 def wrote(path: Path) -> None:
     """Remember a complete file, to be named if the command is interrupted later."""
     _written.append(path)
+
+
+def keep_compiled() -> None:
+    """Code that JAX compiles is kept for later commands on this machine, unless the environment says otherwise.
+
+    Compiling is most of the time of a small fit. A cache that cannot be read or written is none: no word about it.
+    """
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(home) / "fathom" / platform.node()))
+    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
+    warnings.filterwarnings("ignore", message=".*persistent compilation cache")
 
 
 # -- showing -----------------------------------------------------------------------------------------------------

@@ -120,6 +120,8 @@ class DeepParameters(Stochastic):
             raise ValueError(f"posterior must be 'laplace' or 'point', not {self.posterior!r}")
         if not 0 < self.power <= 1:
             raise ValueError(f"power must be above 0 and at most 1, not {self.power}")
+        if self.n_sweeps < 0:
+            raise ValueError(f"n_sweeps must be 0 or more, not {self.n_sweeps}")
         if self.n_samples is not None and self.n_samples < 1:
             raise ValueError(f"n_samples must be at least 1, not {self.n_samples}")
         n_points = method.n_points if self.n_samples is None or method.points != "samples" else self.n_samples
@@ -129,8 +131,6 @@ class DeepParameters(Stochastic):
         return replace(method, n_points=n_points, laplace=laplace, **own)
 
     def _finished(self, model: Any, X: np.ndarray, Y: np.ndarray) -> Any:
-        if self.n_sweeps < 0:
-            raise ValueError(f"n_sweeps must be 0 or more, not {self.n_sweeps}")
         if (method := self._method()).laplace:
             from fathom.deep.settle import settle
 

@@ -122,10 +122,10 @@ def whitening(K: Array, jitter: float) -> Array:
 def _jax_whitening() -> Any:
     """K → W = L⁻¹, whose gradient is −Wᵀ T W with T the symmetrised lower triangle of G Wᵀ, its diagonal halved."""
     import jax
-    import jax.numpy as jnp
 
     def one(K: Array) -> Array:
-        return _triangular_inverse(jnp.linalg.cholesky(K, symmetrize_input=False))
+        # without the zeros above the diagonal, which nobody reads: slices of them take LLVM seconds
+        return _triangular_inverse(jax.lax.linalg.cholesky_p.bind(K))
 
     def forward(K: Array) -> tuple[Array, Array]:
         W = _each(one, K)

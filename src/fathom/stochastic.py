@@ -66,7 +66,7 @@ class Stochastic(BaseEstimator):
             yield
 
     def _settings(self, n: int) -> Any:
-        from fathom.deep.train import Settings
+        from fathom.deep.train import Settings, whole
 
         for name, least in (("batch_size", 1), ("n_inducing", 1)):
             if getattr(self, name) is not None and getattr(self, name) < least:
@@ -74,7 +74,7 @@ class Stochastic(BaseEstimator):
         if self.n_steps is not None and self.n_steps < 1:
             raise ValueError(f"n_steps must be at least 1 (or None), not {self.n_steps}")
         method = self._method()
-        steps = self.n_steps or int(np.clip(method.epochs * n / self.batch_size, method.fewest, MOST_STEPS))
+        steps = self.n_steps or whole(np.clip(method.epochs * n / self.batch_size, method.fewest, MOST_STEPS))
         rate = self.learning_rate or (0.03 if steps <= max(method.fewest, 1500) else 0.02)
         held = self.validation_fraction
         if held is None:
@@ -145,13 +145,14 @@ class Stochastic(BaseEstimator):
     def _plan(self, settings: Any, n: int) -> Any:
         """One run, when anything about it was said; else what `deep.schedule` says of small data."""
         from fathom.deep.schedule import Plan
+        from fathom.deep.train import whole
 
         keep = None if self.checkpoint is None else Path(self.checkpoint)
         said = any(x is not None for x in (self.n_steps, self.time_limit, self.validation_fraction))
         if said or not settings.validation or settings.validation * n >= ENOUGH:
             return Plan((settings.n_steps,), refit=self.refit and settings.validation > 0, keep=keep)
         method = self._method()
-        lengths = tuple(settings.n_steps // part for part in method.schedules)
+        lengths = tuple(whole(settings.n_steps / part) for part in method.schedules)
         return Plan(lengths, min(method.parts, n), refit=True, keep=keep)
 
     def _features(self, X: np.ndarray) -> Any:

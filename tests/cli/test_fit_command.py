@@ -81,3 +81,19 @@ def test_killed_training_goes_on_to_the_identical_model(somewhere):
     assert json.loads(again.stdout)["objective"] == json.loads(whole.stdout)["objective"]
     tables = [invoke("predict", name, "d.csv").output for name in ("m.fathom", "w.fathom")]
     assert tables[0] == tables[1]
+
+
+def run_with_cache(folder, *arguments):
+    told = {name: value for name, value in os.environ.items() if not name.startswith("JAX_")}
+    command = [sys.executable, "-m", "fathom", *arguments]
+    return subprocess.run(command, env=told | {"XDG_CACHE_HOME": str(folder)}, capture_output=True, text=True)
+
+
+def test_compiled_code_is_kept_and_a_cache_that_cannot_be_written_is_none(somewhere):
+    invoke("fit", "d.csv", "--model", "svgp", *SMALL)
+    first, second = (run_with_cache(somewhere / "cache", "predict", "model.fathom", "d.csv") for _ in range(2))
+    assert list((somewhere / "cache" / "fathom").glob("*/*latent*"))
+    (somewhere / "file").write_text("no folder")
+    without = run_with_cache(somewhere / "file", "predict", "model.fathom", "d.csv")
+    assert first.stdout == second.stdout == without.stdout != ""
+    assert (first.stderr, second.stderr, without.stderr) == ("", "", "")

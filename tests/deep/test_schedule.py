@@ -1,5 +1,7 @@
 """Held-out rows choose the length of training and the width of intervals."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from scipy.stats import norm
@@ -7,7 +9,7 @@ from scipy.stats import norm
 from fathom.deep.heldout import AS_LEARNT, FACTORS, latent, plain, profile, scaled, score, tails
 from fathom.deep.methods import METHODS
 from fathom.deep.schedule import Plan, carry_out, chosen
-from fathom.deep.train import Trained, train
+from fathom.deep.train import Trained, train, whole
 from fathom.predictive import Predictive
 from tests.deep.test_train import SETTINGS, X, Y, start
 
@@ -20,8 +22,6 @@ def planned():
 
 
 def test_every_row_is_held_out_once():
-    import dataclasses
-
     from fathom.deep.train import _Training
 
     rows = []
@@ -157,6 +157,26 @@ def test_the_last_training_is_on_all_rows(planned):
     assert planned.best_step in (10, 20, 30, 40)
     assert all(entry["validation NLL"] is not None for entry in planned.history)
     assert planned.history[-1]["step"] == planned.best_step
+
+
+def test_every_run_has_batches_of_one_size(monkeypatch):
+    from fathom.deep import steps
+    from fathom.deep import train as training
+
+    shapes = set()
+
+    def note(method, state, Xs, Ys, key, knobs):
+        shapes.add(Xs.shape)
+        return steps.run(method, state, Xs, Ys, key, knobs)
+
+    monkeypatch.setattr(training, "run", note)
+    settings = dataclasses.replace(SETTINGS, batch_size=256)
+    carry_out(Plan((10,), parts=3, refit=True), METHOD, start(), X[:32], Y[:32], settings)  # holds out 11, 10, 11, none
+    assert shapes == {(10, 21, 2)}
+
+
+def test_steps_come_in_whole_chunks():
+    assert [whole(n) for n in (3, 14, 480, 1406.25)] == [10, 10, 480, 1410]
 
 
 def test_progress_is_of_all_runs():

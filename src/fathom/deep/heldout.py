@@ -7,9 +7,8 @@ from typing import Any
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jax.scipy.stats import norm
+from scipy.special import logsumexp
 
 from fathom.deep.methods import N_TEST
 from fathom.deep.model import DeepGP
@@ -39,21 +38,6 @@ def _log_density(model: DeepGP, X: Any, Y: Any, key: Any, n: int) -> Any:
 
 
 @eqx.filter_jit
-def _widened(model: DeepGP, X: Any, Y: Any, key: Any, n: int) -> Any:
-    """Log densities (F, N) of the rows under all factors."""
-    f, log_weights, _ = model(X, key, n, common=True)
-    assert isinstance(model.likelihood, Gaussian)
-    mean, var = model.likelihood.outputs(f.mean, f.var)
-    var, known = var + model.likelihood.noise(), jnp.isfinite(Y)
-
-    def at(factor: Any) -> Any:
-        each = norm.logpdf(jnp.where(known, Y, 0.0), mean, jnp.sqrt(factor * var))
-        return jax.nn.logsumexp(log_weights[:, None] + jnp.sum(jnp.where(known, each, 0.0), -1), 0)
-
-    return jax.lax.map(at, jnp.asarray(FACTORS, X.dtype))
-
-
-@eqx.filter_jit
 def _latent(model: DeepGP, X: Any, key: Any, n: int) -> Any:
     f, log_weights, _ = model(X, key, n, common=True)
     return f.mean, f.var, log_weights
@@ -66,16 +50,40 @@ def _padded(X: np.ndarray) -> Iterator[tuple[np.ndarray, int]]:
         yield np.concatenate([chunk, np.repeat(chunk[:1], ROWS - len(chunk), 0)]), len(chunk)
 
 
+def _answers(model: DeepGP, X: np.ndarray, key: Any, n: int) -> Iterator[tuple[np.ndarray, ...]]:
+    """Means and variances (S, b, Q) of the latent functions, chunk by chunk, and log weights (S)."""
+    n = n if model.draws else 1  # where nothing is drawn, looking and predicting are one compiled function
+    for x, rows in _padded(X):
+        mean, var, log_weights = (np.asarray(a, dtype=float) for a in _latent(model, x, key, n))
+        yield mean[:, :rows], var[:, :rows], log_weights
+
+
 def profile(model: DeepGP, X: np.ndarray, Y: np.ndarray, key: Any) -> np.ndarray:
     """Log densities (F, N) of rows that the model has not seen, were its variances larger by each of `FACTORS`.
 
     A predictive objective fits the widths of its own rows too. Classes have no widths: (1, N).
     """
-    ask = _widened if isinstance(model.likelihood, Gaussian) else _log_density
-    pairs = zip(_padded(X), _padded(Y), strict=True)
-    logs = [np.asarray(ask(model, x, y, key, VALIDATION_SAMPLES), np.float32)[:, :n] for (x, n), (y, _) in pairs]
-    told = np.concatenate(logs, 1)
+    if isinstance(model.likelihood, Gaussian):
+        starts = range(0, len(Y), ROWS)
+        answers = zip(starts, _answers(model, X, key, VALIDATION_SAMPLES), strict=True)
+        logs = [_widened(model.likelihood, Y[i : i + ROWS], *answer) for i, answer in answers]
+    else:
+        pairs = zip(_padded(X), _padded(Y), strict=True)
+        asked = ((_log_density(model, x, y, key, VALIDATION_SAMPLES), n) for (x, n), (y, _) in pairs)
+        logs = [np.asarray(found)[:, :n] for found, n in asked]
+    told = np.concatenate(logs, 1).astype(np.float32)
     return np.where(np.isfinite(told), told, np.float32(WORST))
+
+
+def _widened(likelihood: Gaussian, Y: np.ndarray, mean: np.ndarray, var: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """log Σ_s w_s Π_p N(y_p | m_sp, f v_sp) (F, N) for all factors f."""
+    mean, var = (np.asarray(a, dtype=float) for a in likelihood.outputs(mean, var))
+    var, known = var + np.asarray(likelihood.noise(), dtype=float), np.isfinite(Y)
+    with np.errstate(all="ignore"):  # a model that diverged says so by the result
+        square = np.where(known, (np.where(known, Y, 0.0) - mean) ** 2 / var, 0.0).sum(-1)
+        spread = np.where(known, np.log(2 * np.pi * var), 0.0).sum(-1)
+        f, n_known = FACTORS[:, None, None], known.sum(-1)
+        return logsumexp(weights[:, None] - 0.5 * (spread + n_known * np.log(f) + square / f), axis=1)
 
 
 def score(told: np.ndarray) -> tuple[float, Scales]:
@@ -143,6 +151,5 @@ def scaled(
 def latent(model: DeepGP, X: np.ndarray, seed: int, n: int = N_TEST) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Means and variances (S, N, Q) of the latent functions, and weights (S)."""
     X, key = np.asarray(X, model.layers[0].Z.dtype), jax.random.key(seed)
-    parts = [(*_latent(model, x, key, n), rows) for x, rows in _padded(X)]
-    means, variances = (np.concatenate([np.asarray(p[i])[:, : p[3]] for p in parts], 1) for i in (0, 1))
-    return means, variances, np.exp(np.asarray(parts[0][2], dtype=float))
+    means, variances, weights = zip(*_answers(model, X, key, n), strict=True)
+    return np.concatenate(means, 1), np.concatenate(variances, 1), np.exp(weights[0])

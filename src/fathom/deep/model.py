@@ -46,6 +46,11 @@ class DeepGP(eqx.Module):
         """Of the hidden layers."""
         return tuple(layer.width for layer in self.layers[:-1])
 
+    @property
+    def draws(self) -> bool:
+        """Whether hidden values pass as random draws."""
+        return bool(self.widths) and self.sites is None and not self.by_moments
+
     def represent(self, X: Array) -> Array:
         """What the first layer sees of the rows."""
         return X if self.features is None else jax.vmap(self.features)(X)

@@ -77,6 +77,7 @@ def make_sites(key: Any, widths: tuple[int, ...], n: int, rule: Rule = "qr3", dt
     return Sites(nodes, jnp.asarray(product, dtype), rule)
 
 
+@jax.jit
 def _standardised(draws: Array) -> Array:
     """Draws (n, W) moved so that their mean is 0 and their covariance I, where there are enough of them for that."""
     n, width = draws.shape

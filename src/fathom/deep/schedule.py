@@ -7,6 +7,7 @@ again on all of them.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -56,8 +57,9 @@ def carry_out(
     """The model of the schedule and step that held-out rows prefer."""
     runs: dict[int, list[Trained]] = {}
     report = _Whole(plan, on_check)
-    if plan.parts > 1:
-        settings = replace(settings, validation=1 / plan.parts)
+    if plan.parts > 1:  # with batches of one size, whichever part is held out or none: one compilation
+        fewest = len(X) - math.ceil(len(X) / plan.parts)
+        settings = replace(settings, validation=1 / plan.parts, batch_size=min(settings.batch_size, fewest))
     for n_steps in plan.lengths:
         for part in range(plan.parts):
             own = replace(settings, n_steps=n_steps, part=part)

@@ -32,6 +32,11 @@ MOST_RETRIES = 6  # halvings of the rate before training gives up
 LARGEST_RISE = 50.0  # of the loss per row: more is a divergence
 
 
+def whole(n_steps: float) -> int:
+    """About so many steps in whole chunks: a shorter last one would be compiled for itself."""
+    return max(CHUNK, round(n_steps / CHUNK) * CHUNK)
+
+
 @dataclass(frozen=True)
 class Settings:
     """How long and how fast. Everything that decides the answer."""
