@@ -37,9 +37,11 @@ def fit(
     from fathom.compare import SAVED
     from fathom.datasets import resolve
     from fathom.modelfile import save
+    from fathom.table import did_you_mean
 
     if model not in SAVED:
-        raise ValueError(f"--model {model!r}: there is no such model; choose from: {', '.join(SAVED)}")
+        near = did_you_mean(model, SAVED)
+        raise ValueError(f"--model {model!r}: there is no such model{near}; choose from: {', '.join(SAVED)}")
     console.check_folder(out)
     dataset = resolve(data, target or None, time_column, drop)
     start = time.perf_counter()

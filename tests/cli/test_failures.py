@@ -67,6 +67,10 @@ def files() -> set[str]:
         (r"SE\[z\]: there is no input 'z'; there are time", "fit d.csv --kernel SE[z]"),
         (f"--model 'magic': there is no such model; choose from: {SAVED}", "fit d.csv --model magic"),
         (
+            rf"--model 'dsp': there is no such model \(did you mean 'dspp'\?\); choose from: {SAVED}",
+            "fit d.csv --model dsp",
+        ),
+        (
             "--widths '3;3': whole numbers separated by commas, such as 3 or 3,3, or auto",
             "fit d.csv --model dspp --widths 3;3",
         ),
