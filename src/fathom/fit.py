@@ -10,6 +10,7 @@ import functools
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
@@ -156,40 +157,40 @@ class _Meeting:
 
     def __init__(self, objective: BatchedObjective, vectors: np.ndarray):
         self.objective, self.vectors = objective, vectors.copy()
-        self.running, self.asking = set(range(len(vectors))), set[int]()
-        self.values, self.gradients = np.zeros(len(vectors)), np.zeros_like(vectors)
-        self.changed = threading.Condition()
-        self.stopped = False
+        self.asked: SimpleQueue[tuple[int, np.ndarray | None]] = SimpleQueue()
+        # one queue for each: a condition that all wait for wakes every thread at every question
+        self.answers: list[SimpleQueue[tuple[float, np.ndarray] | None]] = [SimpleQueue() for _ in vectors]
 
     def evaluate(self, i: int, vector: np.ndarray) -> tuple[float, np.ndarray]:
-        with self.changed:
-            self.vectors[i] = vector
-            self.asking.add(i)
-            self.changed.notify_all()
-            self.changed.wait_for(lambda: i not in self.asking or self.stopped)
-            if self.stopped:
-                raise InterruptedError("the evaluation of another start failed or was interrupted")
-            return float(self.values[i]), self.gradients[i].copy()
+        self.asked.put((i, vector))
+        answer = self.answers[i].get()
+        if answer is None:
+            raise InterruptedError("the evaluation of another start failed or was interrupted")
+        return answer
 
     def leave(self, i: int) -> None:
-        with self.changed:
-            self.running.discard(i)
-            self.changed.notify_all()
+        self.asked.put((i, None))
 
     def serve(self) -> None:
         """Runs in the calling thread until every optimiser has left."""
-        with self.changed:
-            while self.running:
-                self.changed.wait_for(lambda: not self.running or self.asking >= self.running)
-                if self.running:
-                    self._answer()
-
-    def _answer(self) -> None:
+        running, waiting = len(self.vectors), list[int]()
         try:
-            self.values, self.gradients = self.objective(self.vectors)
+            while running:
+                i, vector = self.asked.get()
+                if vector is None:
+                    running -= 1
+                else:
+                    self.vectors[i] = vector
+                    waiting.append(i)
+                if waiting and len(waiting) == running:
+                    self._answer(waiting)
+                    waiting = []
         except BaseException:  # also an interrupt: let the waiting threads go before it travels on
-            self.stopped = True
+            for answers in self.answers:
+                answers.put(None)
             raise
-        finally:
-            self.asking.clear()
-            self.changed.notify_all()
+
+    def _answer(self, waiting: list[int]) -> None:
+        values, gradients = self.objective(self.vectors)
+        for i in waiting:
+            self.answers[i].put((float(values[i]), gradients[i].copy()))

@@ -69,7 +69,8 @@ def learn(
         watch.saw(np.asarray(values, dtype=float))
         return np.asarray(values, dtype=float), np.asarray(slopes, dtype=float)
 
-    runs = climb_together(climb, list(vectors), space, max_iterations, TOLERANCE)
+    with linalg.calm_threads(arch.n_inducing):  # and the answer does not hang on their number
+        runs = climb_together(climb, list(vectors), space, max_iterations, TOLERANCE)
     ends = jnp.asarray(np.stack([run.vector for run in runs]), arch.dtype)
     fresh = np.nan_to_num(np.asarray(_values(ends, jax.random.key(seed + 7), *fixed)), nan=-np.inf)
     found = {int(i): eqx.combine(unravel(ends[i]), static) for i in np.argsort(fresh)[::-1][:FEW]}
@@ -228,8 +229,14 @@ def _valued(layer: Layer, values: np.ndarray, rng: np.random.Generator, i: int, 
     """The layer with these inducing values u = Lv; for all starts but the first, v and the lengthscales are shaken."""
     theta = layer.theta + 0.3 * (i > 0) * jnp.asarray(rng.standard_normal(layer.theta.shape), layer.theta.dtype)
     layer = eqx.tree_at(lambda old: old.theta, layer, theta)
-    half = linalg.whitening(layer._cross(layer.Z, layer.Z), 1e-3)
-    half = jnp.broadcast_to(half, (layer.width, *half.shape[1:]))
-    mean = jnp.einsum("wij,wj->wi", half, jnp.asarray(values, layer.mean.dtype))
+    mean = _whitened(layer, jnp.asarray(values, layer.mean.dtype))
     mean = mean + shake * (i > 0) * jnp.asarray(rng.standard_normal(mean.shape), mean.dtype)
     return eqx.tree_at(lambda old: old.mean, layer, mean)
+
+
+@compiled_briefly
+def _whitened(layer: Layer, values: Array) -> Array:
+    """v = L⁻¹u (W, M), with jitter enough for any u."""
+    half = linalg.whitening(layer._cross(layer.Z, layer.Z), 1e-3)
+    half = jnp.broadcast_to(half, (layer.width, *half.shape[1:]))
+    return jnp.einsum("wij,wj->wi", half, values)
