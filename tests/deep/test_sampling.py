@@ -150,6 +150,23 @@ def test_a_gaussian_that_reaches_too_far_is_worth_less_than_its_peak():
     assert worths[0] > worths[1] + 5
 
 
+def test_a_layer_keeps_the_part_of_its_spread_that_is_worth_most():
+    model = restarts.learn(SAMPLING, Architecture((1,), 5, dtype="float64"), X, Y, 1, 60, 0).model
+    wide = eqx.tree_at(lambda old: old.layers[0].root, model, jnp.asarray(model.layers[0].root) + 3 * jnp.eye(5))
+    half = settle.narrower(wide.layers[0], 0.5)
+    assert np.allclose(half.lower(), 0.5 * np.asarray(wide.layers[0].lower()))
+
+    def worth(m):
+        return value(m, n=100, key=3)
+
+    kept = settle._narrowed(wide, worth)
+    ratio = np.asarray(kept.layers[0].lower() / wide.layers[0].lower())[0][np.tril_indices(5)]
+    assert np.allclose(ratio, ratio[0])
+    assert np.isclose(ratio[0], settle.PARTS).any()
+    assert worth(kept) > worth(wide) + 5
+    assert eqx.tree_equal(settle._narrowed(kept, lambda m: 0.0), kept)  # no gain: as it is
+
+
 def test_shaken_starts_are_no_less_probable_than_draws_of_the_prior():
     arch = Architecture((1,), 12, dtype="float64")
     squares = [float(jnp.sum(restarts.start(SAMPLING, arch, X, Y, 0, i).layers[0].mean ** 2)) for i in range(20)]

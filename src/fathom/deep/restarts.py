@@ -26,7 +26,7 @@ from fathom.arrays import Array
 from fathom.deep.layer import Layer
 from fathom.deep.methods import Method
 from fathom.deep.model import Architecture, DeepGP, build
-from fathom.deep.settle import compiled_briefly, settle
+from fathom.deep.settle import compiled_briefly, cost, settle
 from fathom.deep.steps import loss
 from fathom.deep.train import OnCheck, Trained
 from fathom.fit import Result, Space, climb_together
@@ -118,11 +118,7 @@ def _history(runs: list[Result], fresh: np.ndarray, best: int, seconds: float) -
 
 
 def _value(vector: Array, key: Any, n: int, X: Array, Y: Array, method: Method, unravel: Any, static: Any) -> Array:
-    return _objective(eqx.combine(unravel(vector), static), key, n, X, Y, method)
-
-
-def _objective(model: DeepGP, key: Any, n: int, X: Array, Y: Array, method: Method) -> Array:
-    rows = jnp.asarray(len(X), X.dtype)
+    model, rows = eqx.combine(unravel(vector), static), jnp.asarray(len(X), X.dtype)
     return -rows * loss(model, method, X, Y, key, jnp.ones((), X.dtype), rows, None, n)[0]
 
 
@@ -138,9 +134,10 @@ def _values(vectors: Array, key: Any, *fixed: Any) -> Array:
     return jax.lax.map(lambda v: _value(v, key, FRESH, *fixed), vectors)
 
 
-def _worth(model: DeepGP, key: Any, *data: Any) -> float:
+def _worth(model: DeepGP, key: Any, X: Array, Y: Array, method: Method) -> float:
     """The objective of one model with many draws; nothing at all where it is not a number."""
-    return float(np.nan_to_num(compiled_briefly(_objective)(model, key, FRESH, *data), nan=-np.inf))
+    value = -cost(model, method, X, Y, jnp.asarray(float(len(X)), X.dtype), key, FRESH)
+    return float(np.nan_to_num(value, nan=-np.inf))
 
 
 def _space(model: DeepGP, vectors: np.ndarray) -> Space:

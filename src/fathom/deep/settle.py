@@ -3,6 +3,9 @@
 A point estimate is certain of where a step lies between two rows; the curvature of the objective knows that the rows do
 not say. The prior of the whitened values v is N(0, I). With H the block of −∇² log p(y|v) that belongs to one unit,
 whose directions of the wrong sign count as flat, its q(v) is N(v̂, (I + H)⁻¹), independent of the other units.
+
+That is further than the curvature holds where layers multiply each other's spread, and little of the fit may be left.
+Each layer therefore keeps the part of its spread with which the objective, KL included, is highest.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ ROWS = 2000  # whose curvature stands for that of all
 POINTS = 20_000  # rows times draws of one evaluation
 MOST_DRAWS = 100
 CERTAIN = 1e12  # a curvature that could not be computed
+PARTS = (0.5, 0.25, 0.125)  # of a layer's spread that are tried
 
 
 def compiled_briefly(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -50,7 +54,10 @@ def settle(model: DeepGP, method: Method, X: np.ndarray, Y: np.ndarray, seed: in
         blocks = [_precision(H[i : i + m, i : i + m]) for i in range(start, start + layer.mean.size, m)]
         layers.append(_spread(layer, blocks))
         start += layer.mean.size
-    return eqx.tree_at(lambda old: old.layers, model, tuple(layers))
+    settled, key = eqx.tree_at(lambda old: old.layers, model, tuple(layers)), jax.random.key(seed + 17)
+    if not model.widths:
+        return settled
+    return _narrowed(settled, lambda m: -float(cost(m, method, *rows, key, draws)))
 
 
 def points(model: DeepGP) -> DeepGP:
@@ -59,17 +66,47 @@ def points(model: DeepGP) -> DeepGP:
     return eqx.tree_at(lambda old: old.layers, model, layers)
 
 
+def _cost(model: DeepGP, method: Method, X: Array, Y: Array, n_rows: Array, key: Any, n: int) -> Array:
+    return n_rows * loss(model, method, X, Y, key, jnp.ones((), X.dtype), n_rows, None, n)[0]
+
+
+@compiled_briefly
+def cost(model: DeepGP, method: Method, X: Array, Y: Array, n_rows: Array, key: Any, n: int) -> Array:
+    """Minus the objective of all rows, of which there are `n_rows`, by n draws."""
+    return _cost(model, method, X, Y, n_rows, key, n)
+
+
 @compiled_briefly
 def _curvature(model: DeepGP, method: Method, X: Array, Y: Array, n_rows: Array, key: Any, n: int) -> Array:
     """The second derivatives of −log p(y, v)."""
     values, unravel = ravel_pytree([layer.mean for layer in model.layers])
 
-    def cost(v: Array) -> Array:
+    def at(v: Array) -> Array:
         moved = eqx.tree_at(lambda old: [layer.mean for layer in old.layers], model, unravel(v))
-        return n_rows * loss(moved, method, X, Y, key, jnp.ones((), X.dtype), n_rows, None, n)[0]
+        return _cost(moved, method, X, Y, n_rows, key, n)
 
     # one direction after the other: all at once would keep P copies of everything
-    return jax.lax.map(lambda e: jax.jvp(jax.grad(cost), (values,), (e,))[1], jnp.eye(len(values), dtype=X.dtype))
+    return jax.lax.map(lambda e: jax.jvp(jax.grad(at), (values,), (e,))[1], jnp.eye(len(values), dtype=X.dtype))
+
+
+def _narrowed(model: DeepGP, worth: Callable[[DeepGP], float]) -> DeepGP:
+    """The model whose layers, one after the other, keep the part of their spread that is worth most."""
+    best, most = model, worth(model)
+    for depth in range(len(model.layers)):
+        before, layer, after = best.layers[:depth], best.layers[depth], best.layers[depth + 1 :]
+        for part in PARTS:
+            layers = (*before, narrower(layer, part), *after)
+            tried = eqx.tree_at(lambda old: old.layers, model, layers)
+            if (value := worth(tried)) > most or not np.isfinite(most):
+                best, most = tried, value
+    return best
+
+
+def narrower(layer: Layer, part: float) -> Layer:
+    """The layer with standard deviations of its inducing values so much smaller."""
+    root = np.asarray(layer.root)
+    scaled = part * np.tril(root, -1) + np.eye(root.shape[-1]) * (root + np.log(part))
+    return eqx.tree_at(lambda old: old.root, layer, jnp.asarray(scaled, root.dtype))
 
 
 def _precision(H: np.ndarray) -> np.ndarray:
