@@ -34,6 +34,7 @@ _COMMON = """
     ----------
     history_ : list of {step, seconds, objective, validation NLL}.
     model_ : the layers; notes_ : sentences about the fit that a user should know.
+    models_, weights_ : what predictions average: `model_` alone but for "sampling", which averages its best starts.
     """
 
 
@@ -218,8 +219,8 @@ class GradientRegressor(MultiOutputMixin, RegressorMixin, Stochastic):
         return self
 
     def partial_fit(self, X: Any, y: Any) -> Self:
-        """Go on learning from further rows; the first call fits, and its units stay."""
-        if not hasattr(self, "model_"):
+        """Go on learning from further rows; the first call fits, and its units stay. The best of an average goes on."""
+        if not hasattr(self, "models_"):
             return self.fit(X, y)
         from fathom.deep.settle import points, settle
         from fathom.deep.train import train
@@ -263,25 +264,23 @@ class GradientRegressor(MultiOutputMixin, RegressorMixin, Stochastic):
 
     def predict_dist(self, X: Any, observed: bool = True) -> Predictive:
         """The predictive mixture of new observations at X, or (`observed=False`) of the function itself."""
-        from fathom.deep.heldout import scaled
+        from fathom.deep.heldout import scaled, together
 
-        means, variances, weights = self._latent(X)
-        with self._precision():
-            likelihood = self.model_.likelihood
-            means, variances = (np.asarray(a, dtype=float) for a in likelihood.outputs(means, variances))
-            noise = np.asarray(likelihood.noise(), dtype=float)
-        parts = scaled(means, variances + noise * observed, weights, self.scales_)
-        return mixture(*parts, self.scaler_, self._single)
+        parts = []
+        for likelihood, means, variances, weights in self._latent(X):
+            with self._precision():
+                means, variances = (np.asarray(a, dtype=float) for a in likelihood.outputs(means, variances))
+                noise = np.asarray(likelihood.noise(), dtype=float)
+            parts.append((means, variances + noise * observed, weights))
+        return mixture(*scaled(*together(parts, self.weights_), self.scales_), self.scaler_, self._single)
 
     def sample_functions(self, X: Any, n: int = 1, seed: int = 0) -> np.ndarray:
         """Whole functions (n, N) or (n, N, P) drawn from the model, without noise: smooth along the rows of X."""
-        from fathom.deep.paths import draws
+        from fathom.deep.paths import functions
 
         X_std = self._inputs(X)
         with self._precision():
-            drawn = draws(self.model_, X_std, seed, n)[-1]
-            mixing = self.model_.likelihood.mixing
-            drawn = drawn if mixing is None else drawn @ np.asarray(mixing, dtype=float).T
+            drawn = functions(self.models_, self.weights_, X_std, seed, n)
         drawn = self.scaler_.y_mean + self.scaler_.y_sd * drawn
         return drawn[:, :, 0] if self._single else drawn
 
@@ -314,8 +313,8 @@ class DeepGPRegressor(DeepParameters, GradientRegressor):
         One kernel and set of inducing inputs for all units of a layer: faster, less accurate.
     mean : "linear" (starts as principal components) or "zero", of the hidden layers.
     n_samples : draws of each row in training, of the methods that draw.
-    n_restarts, optimizer : "sampling" climbs by "lbfgs" from several starts, ranked by draws they have not seen; by
-        "adam" on minibatches where rows times the coordinates and values of inducing points are over 100,000.
+    n_restarts, optimizer : "sampling" climbs by "lbfgs" from several starts and averages the best of them; by "adam"
+        on minibatches where rows times the coordinates and values of inducing points are over 100,000.
     estimator : of "sampling": "factorised", or "joint" as printed in the thesis (no minibatches, higher variance).
     prior : of the inducing values of "sampling": "whitened", or the thesis's "density", under which inducing inputs
         like to meet.
@@ -373,10 +372,11 @@ class DeepGPClassifier(ClassifierMixin, DeepParameters):
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities (N, C) of the classes, in the order of `classes_`."""
-        means, variances, weights = self._latent(X)
-        with self._precision():
-            each = np.asarray(self.model_.likelihood.probabilities(means, variances), dtype=float)
-        found = np.einsum("s,snc->nc", weights, each)
+        found: Any = 0.0
+        for share, (likelihood, means, variances, weights) in zip(self.weights_, self._latent(X), strict=True):
+            with self._precision():
+                each = np.asarray(likelihood.probabilities(means, variances), dtype=float)
+            found = found + share * np.einsum("s,snc->nc", weights, each)
         return found / found.sum(1, keepdims=True)
 
     def predict(self, X: Any) -> np.ndarray:

@@ -34,15 +34,15 @@ def layers(model: Any, X: Any = None, y: Any = None, *, n_draws: int = DRAWS, se
         raise ValueError("layers: give both X and y, or neither")
     where = _range(model, X)
     places = np.linspace(*where, PLACES)[:, None]
-    from fathom.deep.paths import draws, units
+    from fathom.deep.paths import functions, units
 
     with model._precision():
         standard = model.scaler_.x(places)
-        paths = draws(model.model_, standard, seed, n_draws)
+        paths = functions(model.models_, model.weights_, standard, seed, n_draws)
         each = units(model.model_, standard, seed, n_draws)
     with mpl.rc_context(drawing.STYLE):
         figure, panels = drawing.stack(len(each), WHOLE)
-        _draw_whole(panels[0], model, places, paths[-1], X, y)
+        _draw_whole(panels[0], model, places, paths, X, y)
         for i, (panel, unit) in enumerate(zip(panels[1:], each, strict=True)):
             _draw_unit(panel, unit, PARTS[i % len(PARTS)])
         for panel in panels:
@@ -90,7 +90,8 @@ def _draw_unit(panel: Axes, unit: Any, colour: str) -> None:
 
 def _words(figure: Figure, model: Any, n_draws: int) -> None:
     widths = ", ".join(str(w) for w in model.model_.widths) or "none"
-    below = (
-        f"Mean with 50 % and 90 % bands, {n_draws} drawn functions; circles are inducing points. Standard units below."
-    )
-    drawing.heading(figure, f"A deep GP by {model.inference}, hidden widths: {widths}", below)
+    below = f"Mean with 50 % and 90 % bands, {n_draws} drawn functions; circles are inducing points.\n"
+    several = len(model.models_) > 1
+    whose = f" of the heaviest of {len(model.models_)} averaged models ({model.weights_[0]:.0%})" if several else ""
+    title = f"A deep GP by {model.inference}, hidden widths: {widths}"
+    drawing.heading(figure, title, f"{below}Layers{whose} are in standard units.")

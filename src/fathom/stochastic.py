@@ -183,10 +183,16 @@ class Stochastic(BaseEstimator):
         return tell
 
     def _keep(self, trained: Any, seed: int) -> None:
-        self.model_, self.history_ = trained.model, trained.history
+        self.weights_, self.models_ = map(list, zip(*(trained.parts or [(1.0, trained.model)]), strict=True))
+        self.history_ = trained.history
         self.best_step_, self.status_, self.scales_ = trained.best_step, trained.status, trained.scales
         self.notes_ = [*getattr(self, "notes_", []), *trained.notes]
         self.seed_ = seed
+
+    @property
+    def model_(self) -> Any:
+        """The layers; where predictions average several models, those of the one with the most weight."""
+        return self.models_[0]
 
     @property
     def kernels_(self) -> list[str]:
@@ -211,12 +217,13 @@ class Stochastic(BaseEstimator):
         check_is_fitted(self)
         return self.scaler_.x(self._checked_inputs(X, reset=False))
 
-    def _latent(self, X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _latent(self, X: Any) -> list[tuple[Any, np.ndarray, np.ndarray, np.ndarray]]:
+        """Of each model that is averaged: its likelihood, and the mixture of its latent functions."""
         from fathom.deep.heldout import latent
 
         X_std = self._inputs(X)
         with self._precision():
-            return latent(self.model_, X_std, self.seed_)
+            return [(model.likelihood, *latent(model, X_std, self.seed_)) for model in self.models_]
 
     def _names(self) -> list[str] | None:
         names = getattr(self, "feature_names_in_", None)
@@ -231,7 +238,10 @@ class Stochastic(BaseEstimator):
         check_is_fitted(self)
         if getattr(self, "features", None) is not None and not isinstance(self.features, str):
             raise ValueError("a model with a feature extractor of your own cannot be saved: only named ones can")
-        return self._described(), arrays_of("model", self.model_)
+        arrays: dict[str, np.ndarray] = {}
+        for i, model in enumerate(self.models_):
+            arrays |= arrays_of(_name(i), model)
+        return self._described() | {"weights": self.weights_}, arrays
 
     def _described(self) -> dict[str, Any]:
         columns: Columns | None = getattr(self, "columns_", None)
@@ -272,7 +282,8 @@ class Stochastic(BaseEstimator):
             method = model._method()
             settings = jax.random.key(0), model._architecture(), replace(method, q=method.learnt_q)
             like = build(*settings, rows, np.repeat(Y, 4, 0), n_classes, model._features(rows))
-            model.model_ = filled("model", like, arrays)
+            model.weights_ = description.get("weights", [1.0])
+            model.models_ = [filled(_name(i), like, arrays) for i in range(len(model.weights_))]
         return model
 
     @classmethod
@@ -288,6 +299,11 @@ class Stochastic(BaseEstimator):
             setattr(model, f"{name}_", description["fit"][name])
         model._set_own(description)
         return model
+
+
+def _name(i: int) -> str:
+    """Of the arrays of a model in a file."""
+    return f"model{i or ''}"
 
 
 def _kernel_text(kernel: Any) -> Any:

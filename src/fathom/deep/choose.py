@@ -6,6 +6,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from scipy.special import logsumexp
 from sklearn.base import clone
 
 from fathom.deep.heldout import plain, profile
@@ -32,6 +33,8 @@ def best_widths(estimator: Any, X: np.ndarray, Y: np.ndarray, n_classes: int) ->
         trial._learn(X[rows], Y[rows], n_classes, None)
         with trial._precision():
             dtype = trial.model_.layers[0].Z.dtype
-            told = profile(trial.model_, X[held].astype(dtype), Y[held].astype(dtype), jax.random.key(0))
-        scores.append((widths, -plain(told) / Y[held].size))
+            rows_held = X[held].astype(dtype), Y[held].astype(dtype), jax.random.key(0)
+            told = [profile(model, *rows_held) for model in trial.models_]
+        shares = np.reshape(trial.weights_, (-1, 1, 1))
+        scores.append((widths, -plain(logsumexp(np.asarray(told, dtype=float), 0, shares)) / Y[held].size))
     return min(scores, key=lambda pair: pair[1])[0], scores

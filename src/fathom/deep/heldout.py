@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import equinox as eqx
@@ -28,6 +28,7 @@ EACH = 15  # training rows for each inducing input, from which on they can say h
 SAMPLE = 2000  # of them are asked
 Scales = tuple[tuple[float, float], ...]  # factors of the predictive variances, and their weights
 AS_LEARNT: Scales = ((1.0, 1.0),)
+Mixture = tuple[np.ndarray, np.ndarray, np.ndarray]  # means (S, ...), variances and weights (S)
 
 
 @eqx.filter_jit
@@ -132,23 +133,27 @@ def plain(told: np.ndarray) -> float:
     return float(np.sum(own, dtype=float))
 
 
-def scaled(
-    means: np.ndarray, variances: np.ndarray, weights: np.ndarray, scales: Scales
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """A mixture (S, ...) with its variances multiplied by each factor in turn: (S·F, ...).
+def scaled(means: np.ndarray, variances: np.ndarray, weights: np.ndarray, scales: Scales) -> Mixture:
+    """A mixture (S, ...) with its variances multiplied by each factor in turn: (S·F, ...)."""
+    return together([(means, factor * variances, weights) for factor, _ in scales], [share for _, share in scales])
 
-    Of many points, which are draws, every factor takes only as many as it is worth: CRPS goes through all pairs.
+
+def together(mixtures: Sequence[Mixture], shares: Sequence[float]) -> Mixture:
+    """One mixture of several, with these shares.
+
+    Of many points, which are draws, each gives only as many as it is worth: CRPS goes through all pairs.
     """
-    n, parts = len(means), []
-    for factor, share in scales:
-        count = n if n * len(scales) <= MOST else int(np.clip(np.ceil(share * MOST), FEWEST, n))
+    parts = []
+    for (means, variances, weights), share in zip(mixtures, shares, strict=True):
+        n = len(means)
+        count = n if n * len(mixtures) <= MOST else int(np.clip(np.ceil(share * MOST), FEWEST, n))
         kept = np.arange(count) * n // count
-        parts.append((means[kept], factor * variances[kept], share * weights[kept] / weights[kept].sum()))
-    scaled_means, scaled_variances, shares = zip(*parts, strict=True)
-    return np.concatenate(scaled_means), np.concatenate(scaled_variances), np.concatenate(shares)
+        parts.append((means[kept], variances[kept], share * weights[kept] / weights[kept].sum()))
+    all_means, all_variances, all_weights = zip(*parts, strict=True)
+    return np.concatenate(all_means), np.concatenate(all_variances), np.concatenate(all_weights)
 
 
-def latent(model: DeepGP, X: np.ndarray, seed: int, n: int = N_TEST) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def latent(model: DeepGP, X: np.ndarray, seed: int, n: int = N_TEST) -> Mixture:
     """Means and variances (S, N, Q) of the latent functions, and weights (S)."""
     X, key = np.asarray(X, model.layers[0].Z.dtype), jax.random.key(seed)
     means, variances, weights = zip(*_answers(model, X, key, n), strict=True)

@@ -189,13 +189,14 @@ def _cast(values: Any, arch: Architecture) -> Array:
     return jnp.asarray(np.asarray(values), arch.dtype)
 
 
-def standard_start(kernel: Kernel, d: int, longest: float = math.inf) -> np.ndarray:
-    """Parameters as given; lengthscales that were not, √d or `longest` (standardised inputs are about √(2d) apart)."""
+def standard_start(kernel: Kernel, d: int, longest: float = math.inf, spread: float = 1.0) -> np.ndarray:
+    """Parameters as given; lengthscales that were not, √d or `longest` (standardised inputs are about √(2d) apart),
+    for inputs of a standard deviation of `spread` so many times longer."""
     vector, nodes = np.array(to_vector(kernel), dtype=float), list(walk(kernel))
     for slot in slots(kernel):
         node = nodes[slot.node]
         if isinstance(node, Radial) and slot.parameter.name == "lengthscale" and "lengthscale" not in node.given:
-            vector[slot.start : slot.start + slot.size] = min(0.5 * math.log(d), math.log(longest))
+            vector[slot.start : slot.start + slot.size] = min(0.5 * math.log(d), math.log(longest)) + math.log(spread)
     assert len(vector) == n_free(kernel)
     return vector
 

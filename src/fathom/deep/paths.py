@@ -6,6 +6,7 @@ predictive mixture; what the full covariance adds is that a draw is a smooth fun
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -23,6 +24,19 @@ def draws(model: DeepGP, X: np.ndarray, seed: int, n: int) -> list[np.ndarray]:
     """`paths` of standardised rows, from a seed."""
     rows = jnp.asarray(X, model.layers[0].Z.dtype)
     return [np.asarray(a, dtype=float) for a in paths(model, rows, jax.random.key(seed), n)]
+
+
+def functions(models: Sequence[DeepGP], weights: Sequence[float], X: np.ndarray, seed: int, n: int) -> np.ndarray:
+    """Functions (n, N, P), each of one of the models: of which, their weights say."""
+    which = np.random.default_rng([seed, 3]).choice(len(models), n, p=weights)
+    found = {k: _outputs(models[k], draws(models[k], X, seed, n)[-1]) for k in sorted(set(which.tolist()))}
+    return np.stack([found[k][i] for i, k in enumerate(which)])
+
+
+def _outputs(model: DeepGP, latent: np.ndarray) -> np.ndarray:
+    """Latent functions mixed as the likelihood does, if it does."""
+    mixing = getattr(model.likelihood, "mixing", None)
+    return latent if mixing is None else latent @ np.asarray(mixing, dtype=float).T
 
 
 class Unit(NamedTuple):

@@ -3,42 +3,73 @@
 The draws z of a start are fixed, so that its objective is an ordinary function. It may then be high only for these
 draws: starts are ranked by more draws that none of them has seen. The first few get a Gaussian about their values
 (`settle`) and are compared once more by the same objective, now with the KL of it: of a sharp peak, or where the
-Gaussian reaches further than the curvature holds, little is left.
+Gaussian reaches further than the curvature holds, little is left. Predictions average them.
 
-Three layers that start together seldom find what two can do. One start is therefore the fitted model of one layer less,
-with a layer before the last that begins by passing its inputs on.
+Layers that start together seldom find what one layer less can do. Further starts are therefore the best models of one
+layer less, with a layer before the last that begins by passing its inputs on.
 """
 
 from __future__ import annotations
 
 import time
-from dataclasses import replace
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
+from scipy.special import softmax
 
 from fathom import linalg
 from fathom.arrays import Array
+from fathom.deep.heldout import NEGLIGIBLE
 from fathom.deep.layer import Layer
 from fathom.deep.methods import Method
-from fathom.deep.model import Architecture, DeepGP, build
+from fathom.deep.model import Architecture, DeepGP, build, standard_start
 from fathom.deep.settle import compiled_briefly, cost, settle
 from fathom.deep.steps import loss
 from fathom.deep.train import OnCheck, Trained
-from fathom.fit import Result, Space, climb_together
+from fathom.fit import Space, climb_together
 
 FRESH = 100  # draws that rank the starts
-FEW = 3  # of them are compared once more
+FEW = 5  # of them are compared once more, and averaged
+NATS = 4.0  # of the objective, by which a model of the average weighs e times less
+GROWN = 3  # models of one layer less that are starts too
 REACH = 3.0  # how far a parameter may go from where it began: logarithms (a factor 20), places in standard units
 FREE = 10.0  # and whitened values: a few standard deviations of the prior
-SHAKE = 0.5  # of the hidden whitened values of all starts but the first, which makes smooth functions of them
+SPREAD = 1.0  # of the logarithms of kernel parameters of all starts but the first
+SHAKE = 0.5  # and of their hidden whitened values, which makes smooth functions of them
 TOLERANCE = 1e-7
 ITERATIONS, EACH = 500, 5  # of a climb: at least, and for each parameter
 EVERY = 20  # evaluations between two reports
+
+
+class End(NamedTuple):
+    """What a start has come to: its objective, by draws that no start has seen, after so many iterations."""
+
+    model: DeepGP
+    value: float
+    iterations: int
+
+
+@dataclass(frozen=True)
+class _Task:
+    """What all climbs of a fit share, but for the number of layers."""
+
+    method: Method
+    arch: Architecture
+    X: np.ndarray
+    Y: np.ndarray
+    n_starts: int
+    max_iterations: int | None
+    seed: int
+    n_classes: int
+
+    def rows(self) -> tuple[Array, Array, Method]:
+        return jnp.asarray(self.X, self.arch.dtype), jnp.asarray(self.Y, self.arch.dtype), self.method
 
 
 def learn(
@@ -54,37 +85,61 @@ def learn(
     on_check: OnCheck | None = None,
 ) -> Trained:
     """The best of several starts on standardised rows; when the time is over, where they have come to."""
+    task = _Task(method, arch, X, Y, n_starts, max_iterations, seed, n_classes)
     watch = _Watch(len(X), time_limit or np.inf, on_check)
-    models = _starts(method, arch, X, Y, n_starts, max_iterations, seed, n_classes, time_limit)
+    ends, best, shares = _climbed(task, watch), 0, np.ones(1)
+    if method.laplace:
+        ends[:FEW] = [end._replace(model=settle(end.model, method, X, Y, seed)) for end in ends[:FEW]]
+        shares = averaged([_worth(end.model, jax.random.key(seed + 13), *task.rows()) for end in ends[:FEW]])
+        best = int(np.argmax(shares))
+    trained = Trained(ends[best].model, ends[best].iterations)
+    trained.parts = [(float(shares[i]), ends[i].model) for i in np.argsort(-shares, kind="stable") if shares[i] > 0]
+    trained.history = _history(ends, best, len(X), watch.seconds())
+    trained.status = "time limit" if watch.over() else trained.status
+    if not np.isfinite(ends[best].value):
+        trained.status = "diverged"
+        trained.notes.append("no start could be evaluated: the model is where the first one began")
+    return trained
+
+
+def averaged(worth: Sequence[float]) -> np.ndarray:
+    """Weights of models with these objectives.
+
+    Of Gaussians that hardly overlap, the mixture with weights ∝ exp(objective) has the highest objective. That is for
+    rows that chose nothing; these have made the models, and `NATS` of their objective are worth one.
+    """
+    if not np.isfinite(worth).any():
+        return np.eye(len(worth))[0]
+    shares = softmax(np.asarray(worth, dtype=float) / NATS)
+    shares = np.where(shares > NEGLIGIBLE, shares, 0.0)
+    return shares / shares.sum()
+
+
+def _climbed(task: _Task, watch: _Watch) -> list[End]:
+    """What the starts come to, the best first."""
+    models = _starts(task, watch.limit / 3)
     vectors, unravel, static = _flat(models)
-    watch.total = max_iterations = max_iterations or max(ITERATIONS, EACH * vectors.shape[1])
-    keys = jnp.stack([jax.random.key(seed * 1000 + i) for i in range(n_starts)])
-    fixed = (jnp.asarray(X, arch.dtype), jnp.asarray(Y, arch.dtype), method, unravel, static)
-    space = _space(models[0], vectors)
+    watch.total = task.max_iterations or max(ITERATIONS, EACH * vectors.shape[1])
+    keys = jnp.stack([jax.random.key(task.seed * 1000 + i) for i in range(len(models))])
+    fixed, dtype = (*task.rows(), unravel, static), task.arch.dtype
 
     def climb(V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         if watch.over():
             return np.full(len(V), np.nan), np.zeros_like(V)  # no start can climb further
-        values, slopes = _slopes(jnp.asarray(V, arch.dtype), keys, *fixed)
+        values, slopes = _slopes(jnp.asarray(V, dtype), keys, *fixed)
         watch.saw(np.asarray(values, dtype=float))
         return np.asarray(values, dtype=float), np.asarray(slopes, dtype=float)
 
-    with linalg.calm_threads(arch.n_inducing):  # and the answer does not hang on their number
-        runs = climb_together(climb, list(vectors), space, max_iterations, TOLERANCE)
-    ends = jnp.asarray(np.stack([run.vector for run in runs]), arch.dtype)
-    fresh = np.nan_to_num(np.asarray(_values(ends, jax.random.key(seed + 7), *fixed)), nan=-np.inf)
-    found = {int(i): eqx.combine(unravel(ends[i]), static) for i in np.argsort(fresh)[::-1][:FEW]}
-    best = next(iter(found))
-    if method.laplace:
-        found = {i: settle(model, method, X, Y, seed) for i, model in found.items()}
-        best = max(found, key=lambda i: _worth(found[i], jax.random.key(seed + 13), *fixed[:3]))
-    trained = Trained(found[best], int(runs[best].stats["iterations"]))
-    trained.history = _history(runs, fresh / len(X), best, watch.seconds())
-    trained.status = "time limit" if watch.over() else trained.status
-    if not np.isfinite(fresh[best]):
-        trained.status = "diverged"
-        trained.notes.append("no start could be evaluated: the model is where the first one began")
-    return trained
+    with linalg.calm_threads(task.arch.n_inducing):  # and the answer does not hang on their number
+        runs = climb_together(climb, list(vectors), _space(models[0], vectors), watch.total, TOLERANCE)
+    tops = jnp.asarray(np.stack([run.vector for run in runs]), dtype)
+    values = np.array([-np.inf if run.status == "failed" else run.value for run in runs])
+    if task.arch.widths:  # a single layer draws nothing
+        values = np.nan_to_num(np.asarray(_values(tops, jax.random.key(task.seed + 7), *fixed)), nan=-np.inf)
+    best_first = np.argsort(-values, kind="stable")
+    found = [eqx.combine(unravel(tops[i]), static) for i in best_first]
+    order = zip(found, best_first, strict=True)
+    return [End(model, float(values[i]), int(runs[i].stats["iterations"])) for model, i in order]
 
 
 class _Watch:
@@ -110,10 +165,10 @@ class _Watch:
             self.on_check(entry, self.total)
 
 
-def _history(runs: list[Result], fresh: np.ndarray, best: int, seconds: float) -> list[dict[str, Any]]:
-    """What every start came to, by draws it has not seen; the one that was taken last."""
-    order = sorted(range(len(runs)), key=lambda i: (i == best, fresh[i]))
-    facts = [{"step": int(runs[i].stats["iterations"]), "objective": float(fresh[i])} for i in order]
+def _history(ends: list[End], best: int, n_rows: int, seconds: float) -> list[dict[str, Any]]:
+    """What every start came to; the one that was taken last."""
+    order = [*(end for i, end in reversed(list(enumerate(ends))) if i != best), ends[best]]
+    facts = [{"step": end.iterations, "objective": end.value / n_rows} for end in order]
     return [fact | {"seconds": seconds, "validation NLL": None} for fact in facts]
 
 
@@ -177,11 +232,11 @@ def start(
     return eqx.tree_at(lambda old: old.layers, model, tuple(layers))
 
 
-def _grows(arch: Architecture) -> bool:
-    """Whether a model of two layers or more can be made one of these by a layer that passes its inputs on."""
-    if arch.connected or arch.mean != "linear" or isinstance(arch.kernel, (tuple, list)):
+def _grows(arch: Architecture, d: int) -> bool:
+    """Whether a model of one layer less can be made one of these by a layer that passes its inputs on."""
+    if not arch.widths or arch.connected or arch.mean != "linear" or isinstance(arch.kernel, (tuple, list)):
         return False
-    return len(arch.widths) > 1 and arch.widths[-1] == arch.widths[-2]
+    return arch.widths[-1] == (d, *arch.widths)[-2]
 
 
 def grown(shallow: DeepGP, model: DeepGP) -> DeepGP:
@@ -189,29 +244,27 @@ def grown(shallow: DeepGP, model: DeepGP) -> DeepGP:
     *before, last = shallow.layers
     between = model.layers[-2]
     Z = jnp.broadcast_to(last.Z[:1], between.Z.shape)
-    identity = jnp.eye(between.width, dtype=Z.dtype)
-    between = eqx.tree_at(lambda old: (old.Z, old.slope, old.offset), between, (Z, identity, 0 * between.offset))
+    # between inducing inputs that lie several lengthscales apart nothing would be passed on
+    theta = standard_start(between.form.kernel, between.width, spread=max(1.0, float(jnp.std(Z))))
+    own = (
+        Z,
+        jnp.eye(between.width, dtype=Z.dtype),
+        0 * between.offset,
+        jnp.broadcast_to(jnp.asarray(theta, Z.dtype), between.theta.shape),
+    )
+    between = eqx.tree_at(lambda old: (old.Z, old.slope, old.offset, old.theta), between, own)
     layers = (*before, between, last)
     return eqx.tree_at(lambda old: (old.layers, old.likelihood), model, (layers, shallow.likelihood))
 
 
-def _starts(
-    method: Method,
-    arch: Architecture,
-    X: np.ndarray,
-    Y: np.ndarray,
-    n: int,
-    max_iterations: int | None,
-    seed: int,
-    n_classes: int,
-    time_limit: float | None,
-) -> list[DeepGP]:
-    """Where to begin: the last of several, if it can, with what one layer less has learnt."""
-    models = [start(method, arch, X, Y, seed, i, n_classes) for i in range(n)]
-    if n > 1 and _grows(arch):
-        fewer, limit = replace(arch, widths=arch.widths[:-1]), None if time_limit is None else time_limit / 3
-        plain = replace(method, laplace=False)
-        models[-1] = grown(learn(plain, fewer, X, Y, n, max_iterations, seed, n_classes, limit).model, models[-1])
+def _starts(task: _Task, limit: float) -> list[DeepGP]:
+    """Where to begin: at random and, if several starts are asked for, with what one layer less has learnt."""
+    same = task.method, task.arch, task.X, task.Y, task.seed
+    models = [start(*same, i, task.n_classes) for i in range(task.n_starts)]
+    if task.n_starts > 1 and _grows(task.arch, task.X.shape[1]):
+        fewer = replace(task, arch=replace(task.arch, widths=task.arch.widths[:-1]))
+        ends = _climbed(fewer, _Watch(len(task.X), limit, None))
+        models += [grown(end.model, models[0]) for end in ends[:GROWN]]
     return models
 
 
@@ -223,8 +276,8 @@ def _nearest(H: np.ndarray, Y: np.ndarray, Z: np.ndarray, width: int) -> np.ndar
 
 
 def _valued(layer: Layer, values: np.ndarray, rng: np.random.Generator, i: int, shake: float) -> Layer:
-    """The layer with these inducing values u = Lv; for all starts but the first, v and the lengthscales are shaken."""
-    theta = layer.theta + 0.3 * (i > 0) * jnp.asarray(rng.standard_normal(layer.theta.shape), layer.theta.dtype)
+    """The layer with these inducing values u = Lv; for all starts but the first, v and the kernel are shaken."""
+    theta = layer.theta + SPREAD * (i > 0) * jnp.asarray(rng.standard_normal(layer.theta.shape), layer.theta.dtype)
     layer = eqx.tree_at(lambda old: old.theta, layer, theta)
     mean = _whitened(layer, jnp.asarray(values, layer.mean.dtype))
     mean = mean + shake * (i > 0) * jnp.asarray(rng.standard_normal(mean.shape), mean.dtype)

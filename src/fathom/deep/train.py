@@ -59,6 +59,7 @@ class Trained:
 
     model: DeepGP
     best_step: int
+    parts: list[tuple[float, DeepGP]] = field(default_factory=list)  # of an average, with `model` first, if it is one
     history: list[dict[str, float | None]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     status: str = "done"
