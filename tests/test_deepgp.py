@@ -1,5 +1,7 @@
 """The sparse and deep estimators: faces of scikit-learn, limits in which they agree, files, messages."""
 
+import copy
+
 import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -220,6 +222,36 @@ def test_candidates_for_widths():
     assert candidates(1) == [(), (1,), (2,), (1, 1)]
     assert candidates(8) == [(), (3,), (5,), (3, 3)]
     assert candidates(21, 7) == [(), (7,), (9,), (7, 7)]
+
+
+def parts_of(model):
+    """The models that are averaged, each alone."""
+    for part in model.models_:
+        alone = copy.copy(model)
+        alone.models_, alone.weights_ = [part], [1.0]
+        yield alone
+
+
+def test_predictions_of_sampling_average_its_best_starts(tmp_path):
+    model = make("sampling", widths=(), n_restarts=4, n_steps=10).fit(X, y)
+    assert len(model.models_) > 1
+    assert model.model_ is model.models_[0]
+    assert np.isclose(sum(model.weights_), 1)
+    assert model.weights_ == sorted(model.weights_, reverse=True)
+    densities = [np.exp(alone.predict_dist(X).log_prob(y)) for alone in parts_of(model)]
+    assert np.allclose(np.log(np.dot(model.weights_, densities)), model.predict_dist(X).log_prob(y))
+    fathom.save(model, tmp_path / "m.fathom")
+    again = fathom.load(tmp_path / "m.fathom")
+    assert again.weights_ == model.weights_
+    assert np.array_equal(again.predict_dist(X).log_prob(y), model.predict_dist(X).log_prob(y))
+    assert len(model.partial_fit(X[:20], y[:20]).models_) == 1  # the best goes on
+
+
+def test_chances_are_averaged():
+    model = DeepGPClassifier((), "sampling", **SMALL | {"n_restarts": 4, "n_steps": 5}).fit(X, y > 10)
+    assert len(model.models_) > 1
+    chances = [alone.predict_proba(X) for alone in parts_of(model)]
+    assert np.allclose(np.einsum("k,knc->nc", model.weights_, chances), model.predict_proba(X))
 
 
 @pytest.mark.parametrize("name", ["sampling", "sep", "dspp"])

@@ -7,6 +7,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from jax.flatten_util import ravel_pytree
 from scipy.stats import multivariate_normal, norm
 
@@ -30,7 +32,9 @@ def double():
 
 
 def model_of(widths, seed=1, **settings):
-    return restarts.start(SAMPLING, Architecture(widths, 5, dtype="float64", **settings), X, Y, 0, seed)
+    """A start with a kernel so mild that draws of hidden values say much."""
+    model = restarts.start(SAMPLING, Architecture(widths, 5, dtype="float64", **settings), X, Y, 0, seed)
+    return eqx.tree_at(lambda m: [k.theta for k in m.layers], model, [0.3 * k.theta for k in model.layers])
 
 
 def value(model, method=SAMPLING, n=10, key=0):
@@ -126,7 +130,7 @@ def learnt():
 
 def test_the_best_start_by_fresh_draws_is_kept(learnt):
     objectives = [entry["objective"] for entry in learnt.history]
-    assert len(objectives) == 3
+    assert len(objectives) == 3 + 3  # of its own, and grown
     assert objectives == sorted(objectives)
     assert np.isclose(value(learnt.model, n=restarts.FRESH, key=7) / len(X), objectives[-1])
     assert objectives[-1] > value(model_of((1,), 0), n=100) / len(X)
@@ -137,6 +141,11 @@ def test_among_the_best_starts_the_settled_objective_decides(learnt):
     settled = restarts.learn(SAMPLING, arch, X, Y, 3, 60, 0)
     chosen, first = (settle.settle(m, SAMPLING, X, Y, 0) for m in (settle.points(settled.model), learnt.model))
     assert value(chosen, n=restarts.FRESH, key=13) >= value(first, n=restarts.FRESH, key=13)
+    worth = [value(model, n=restarts.FRESH, key=13) for _, model in settled.parts]
+    assert worth == sorted(worth, reverse=True)
+    assert np.allclose([share for share, _ in settled.parts], restarts.averaged(worth), atol=1e-6)
+    assert settled.parts[0][1] is settled.model
+    assert len(learnt.parts) == 1  # values that are certain are not averaged
     assert eqx.tree_equal(chosen, settled.model, rtol=1e-6, atol=1e-6)
     assert {e["objective"] for e in settled.history} == {e["objective"] for e in learnt.history}
 
@@ -174,15 +183,25 @@ def test_shaken_starts_are_no_less_probable_than_draws_of_the_prior():
     assert 0.7 < np.mean(squares[1:]) / (12 * restarts.SHAKE**2) < 1.4
 
 
-def test_a_grown_model_begins_as_the_shallower_one():
-    shallow, deep = model_of((1,)), restarts.start(SAMPLING, Architecture((1, 1), 5, dtype="float64"), X, Y, 0, 0)
+@pytest.mark.parametrize("widths", [(1,), (1, 1)])
+@pytest.mark.parametrize("spread", [1.0, 30.0])
+def test_a_grown_model_begins_as_the_shallower_one(widths, spread):
+    arch = Architecture(widths, 5, dtype="float64")
+    shallow, deep = model_of(widths[1:]), restarts.start(SAMPLING, arch, X, Y, 0, 0)
+    last = shallow.layers[-1]  # what reaches it may be of any size
+    far = (spread * last.Z, last.theta.at[:, 1].add(np.log(spread)))
+    shallow = eqx.tree_at(lambda m: (m.layers[-1].Z, m.layers[-1].theta), shallow, far)
     model = restarts.grown(shallow, deep)
-    assert eqx.tree_equal(model.layers[::2], shallow.layers)
-    Z = model.layers[1].Z[0]
-    mean, var = model.layers[1](Z)  # a layer that passes its inducing inputs on
-    assert np.allclose(mean, Z)
-    assert np.all(np.asarray(var) < 1e-3)
-    assert abs(value(model, n=2000) - value(shallow, n=2000) + float(model.layers[1].kl())) < 5
+    assert eqx.tree_equal((*model.layers[:-2], model.layers[-1]), shallow.layers)
+    between = model.layers[-2]
+    assert not np.any(between.mean)
+    Z = np.asarray(between.Z[0])
+    at = np.linspace(Z.min(), Z.max(), 50)[:, None]
+    mean, var = between(jnp.asarray(at))  # a layer that passes on what lies between its inducing inputs too
+    assert np.allclose(mean, at)
+    assert np.all(np.asarray(var) < 0.1)
+    if spread == 1:
+        assert abs(value(model, n=2000) - value(shallow, n=2000) + float(between.kl())) < 5
 
 
 @pytest.mark.parametrize(
@@ -191,6 +210,7 @@ def test_a_grown_model_begins_as_the_shallower_one():
         ({"widths": (2, 2)}, True),
         ({"widths": (3, 1, 1)}, True),
         ({"widths": (1, 3)}, False),
+        ({"widths": (2,)}, True),
         ({"widths": (1,)}, False),
         ({"widths": ()}, False),
         ({"widths": (1, 1), "mean": "zero"}, False),
@@ -199,7 +219,31 @@ def test_a_grown_model_begins_as_the_shallower_one():
     ],
 )
 def test_models_grow_where_a_layer_can_pass_its_inputs_on(settings, grows):
-    assert restarts._grows(Architecture(**settings)) is grows
+    assert restarts._grows(Architecture(**settings), 2) is grows
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=6), st.floats(-1e3, 1e3))
+def test_weights_of_an_average(worth, shift):
+    shares = restarts.averaged(worth)
+    assert np.isclose(shares.sum(), 1)
+    assert shares[np.argmax(worth)] == shares.max()
+    assert np.allclose(shares, restarts.averaged(np.add(worth, shift)), atol=1e-3)  # differences count
+
+
+def test_nats_that_weigh_e_times_less():
+    near, far = restarts.averaged([7.0, 7.0 - restarts.NATS])
+    assert np.isclose(near / far, np.e)
+    assert restarts.averaged([3.0, -np.inf, -1000.0]).tolist() == [1, 0, 0]
+    assert restarts.averaged([-np.inf, -np.inf]).tolist() == [1, 0]  # nothing could be computed: the first
+
+
+def test_functions_of_an_average_are_functions_of_its_models():
+    models, at = [model_of((1,), 1), model_of((1,), 2)], np.linspace(-1, 1, 4)[:, None]
+    alone = [paths.functions([model], [1.0], at, 0, 300) for model in models]
+    both = paths.functions(models, [0.8, 0.2], at, 0, 300)
+    first = np.all(both == alone[0], axis=(1, 2))
+    assert np.array_equal(both[~first], alone[1][~first])
+    assert np.isclose(first.mean(), 0.8, atol=0.08)
 
 
 def test_a_climb_tells_how_far_it_is_and_ends_in_time(learnt):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from fathom.deep.heldout import AS_LEARNT, FACTORS, latent, plain, profile, scaled, score, tails
+from fathom.deep.heldout import AS_LEARNT, FACTORS, latent, plain, profile, scaled, score, tails, together
 from fathom.deep.methods import METHODS
 from fathom.deep.schedule import Plan, carry_out, chosen
 from fathom.deep.train import Trained, train, whole
@@ -128,6 +128,16 @@ def test_some_rows_far_out_do_not_widen_the_others():
     assert np.isclose(mixture.log_prob(z[:1]), np.log(sum(w * norm.pdf(z[0], 0, np.sqrt(f)) for f, w in scales)))
     low, high = mixture.interval(0.9)
     assert np.isclose(np.mean((z > low) & (z < high)), 0.9, atol=0.02)
+
+
+def test_mixtures_together():
+    one, other = (np.array([[1.0]]), np.array([[2.0]]), np.ones(1)), (np.zeros((2, 1)), np.ones((2, 1)), np.ones(2) / 2)
+    for a, b in zip(together([one], [1.0]), one, strict=True):
+        np.testing.assert_array_equal(a, b)
+    means, variances, weights = together([one, other], [0.7, 0.3])
+    assert means[:, 0].tolist() == [1, 0, 0]
+    assert variances[:, 0].tolist() == [2, 1, 1]
+    assert np.allclose(weights, [0.7, 0.15, 0.15])
 
 
 def test_scaled_keeps_the_components_in_order():

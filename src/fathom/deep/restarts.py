@@ -35,7 +35,7 @@ from fathom.deep.train import OnCheck, Trained
 from fathom.fit import Space, climb_together
 
 FRESH = 100  # draws that rank the starts
-FEW = 5  # of them are compared once more, and averaged
+FEW = 10  # of them are compared once more, and averaged
 NATS = 4.0  # of the objective, by which a model of the average weighs e times less
 GROWN = 3  # models of one layer less that are starts too
 REACH = 3.0  # how far a parameter may go from where it began: logarithms (a factor 20), places in standard units

@@ -28,7 +28,7 @@ from fathom.deep.steps import loss
 
 ROWS = 2000  # whose curvature stands for that of all
 POINTS = 20_000  # rows times draws of one evaluation
-MOST_DRAWS = 100
+MOST_DRAWS = 40
 CERTAIN = 1e12  # a curvature that could not be computed
 PARTS = (0.5, 0.25, 0.125)  # of a layer's spread that are tried
 
