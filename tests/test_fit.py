@@ -1,11 +1,8 @@
 """The optimiser loop: several starts, together or one by one, scaled, bounded, and safe to interrupt."""
 
-import os
-
 import numpy as np
 import pytest
 
-from fathom import fit
 from fathom.fit import Space, maximise, maximise_together
 from fathom.linalg import NotPositiveDefinite
 
@@ -39,16 +36,6 @@ def test_in_step_equals_one_by_one():
     alone, together = maximise(two_hills, STARTS, SPACE), maximise_together(batch, STARTS, SPACE)
     np.testing.assert_array_equal(alone.vector, together.vector)
     assert alone.stats == together.stats
-
-
-@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="the system keeps no thread on a core")
-def test_threads_that_take_turns_share_a_core(monkeypatch):
-    cores, climb = [], fit._climb
-    monkeypatch.setattr(fit, "_climb", lambda *a: (cores.append(os.sched_getaffinity(0)), climb(*a))[1])
-    before = os.sched_getaffinity(0)
-    maximise_together(batch, STARTS, SPACE)
-    assert cores == [{min(before)}] * len(STARTS)
-    assert os.sched_getaffinity(0) == before  # the caller's own stay
 
 
 def test_the_batch_keeps_its_shape():

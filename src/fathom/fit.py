@@ -7,7 +7,6 @@ start, and is called once for all starts that are still running (what `jax.vmap`
 from __future__ import annotations
 
 import functools
-import os
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -81,7 +80,6 @@ def climb_together(
 
     def run(i: int) -> None:
         try:
-            _share_a_core()
             ask = functools.partial(meeting.evaluate, i)
             runs[i] = _climb(ask, starts[i], space, max_iterations, i, None, tolerance)
         except InterruptedError:
@@ -96,12 +94,6 @@ def climb_together(
     for thread in threads:
         thread.join()
     return [run for run in runs if run is not None]
-
-
-def _share_a_core() -> None:
-    """Keeps the calling thread on one core, where the system can: threads that take turns wake faster there."""
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # 0: this thread
 
 
 def _climb(
