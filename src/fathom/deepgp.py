@@ -372,11 +372,12 @@ class DeepGPClassifier(ClassifierMixin, DeepParameters):
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities (N, C) of the classes, in the order of `classes_`."""
-        found: Any = 0.0
-        for share, (likelihood, means, variances, weights) in zip(self.weights_, self._latent(X), strict=True):
+        chances = []
+        for likelihood, means, variances, weights in self._latent(X):
             with self._precision():
                 each = np.asarray(likelihood.probabilities(means, variances), dtype=float)
-            found = found + share * np.einsum("s,snc->nc", weights, each)
+            chances.append(np.einsum("s,snc->nc", weights, each))
+        found = np.einsum("k,knc->nc", self.weights_, chances)
         return found / found.sum(1, keepdims=True)
 
     def predict(self, X: Any) -> np.ndarray:
