@@ -254,6 +254,8 @@ def test_a_climb_tells_how_far_it_is_and_ends_in_time(learnt):
     assert [(entry["step"], total) for entry, total in told] == [(1, 30)]
     assert stopped.history[-1]["objective"] <= learnt.history[-1]["objective"]
     assert np.isfinite(value(stopped.model))
+    settled = restarts.learn(SAMPLING, arch, X, Y, 3, 30, 0, 0, 1e-9)
+    assert len(settled.parts) == 1  # no time to settle more
 
 
 def test_same_seed_same_answer(learnt):

@@ -89,8 +89,9 @@ def learn(
     watch = _Watch(len(X), time_limit or np.inf, on_check)
     ends, best, shares = _climbed(task, watch), 0, np.ones(1)
     if method.laplace:
-        ends[:FEW] = [end._replace(model=settle(end.model, method, X, Y, seed)) for end in ends[:FEW]]
-        shares = averaged([_worth(end.model, jax.random.key(seed + 13), *task.rows()) for end in ends[:FEW]])
+        settled = _settled(task, ends[:FEW], watch)
+        ends[: len(settled)] = settled
+        shares = averaged([_worth(end.model, jax.random.key(seed + 13), *task.rows()) for end in settled])
         best = int(np.argmax(shares))
     trained = Trained(ends[best].model, ends[best].iterations)
     trained.parts = [(float(shares[i]), ends[i].model) for i in np.argsort(-shares, kind="stable") if shares[i] > 0]
@@ -100,6 +101,16 @@ def learn(
         trained.status = "diverged"
         trained.notes.append("no start could be evaluated: the model is where the first one began")
     return trained
+
+
+def _settled(task: _Task, ends: list[End], watch: _Watch) -> list[End]:
+    """These with a Gaussian about their values; when the time is over, no more than the first."""
+    found: list[End] = []
+    for end in ends:
+        if found and watch.over():
+            break
+        found.append(end._replace(model=settle(end.model, task.method, task.X, task.Y, task.seed)))
+    return found
 
 
 def averaged(worth: Sequence[float]) -> np.ndarray:
