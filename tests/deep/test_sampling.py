@@ -196,8 +196,11 @@ def test_a_grown_model_begins_as_the_shallower_one(widths, spread):
     between = model.layers[-2]
     assert not np.any(between.mean)
     Z = np.asarray(between.Z[0])
+    mean, var = between(jnp.asarray(Z))  # a layer that passes its inducing inputs on
+    assert np.allclose(mean, Z)
+    assert np.all(np.asarray(var) < 1e-3)
     at = np.linspace(Z.min(), Z.max(), 50)[:, None]
-    mean, var = between(jnp.asarray(at))  # a layer that passes on what lies between its inducing inputs too
+    mean, var = between(jnp.asarray(at))  # and what lies between them
     assert np.allclose(mean, at)
     assert np.all(np.asarray(var) < 0.1)
     if spread == 1:

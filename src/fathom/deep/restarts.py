@@ -84,7 +84,7 @@ def learn(
     time_limit: float | None = None,
     on_check: OnCheck | None = None,
 ) -> Trained:
-    """The best of several starts on standardised rows; when the time is over, where they have come to."""
+    """The best of several starts on standardised rows, averaged; when the time is over, where they have come to."""
     task = _Task(method, arch, X, Y, n_starts, max_iterations, seed, n_classes)
     watch = _Watch(len(X), time_limit or np.inf, on_check)
     ends, best, shares = _climbed(task, watch), 0, np.ones(1)
