@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from jax.flatten_util import ravel_pytree
 from scipy.stats import multivariate_normal, norm
 
-from fathom.deep import paths, restarts, settle, steps
+from fathom.deep import paths, restarts, settle, starts, steps
 from fathom.deep.layer import Moments
 from fathom.deep.methods import METHODS
 from fathom.deep.model import Architecture
@@ -33,7 +33,7 @@ def double():
 
 def model_of(widths, seed=1, **settings):
     """A start with a kernel so mild that draws of hidden values say much."""
-    model = restarts.start(SAMPLING, Architecture(widths, 5, dtype="float64", **settings), X, Y, 0, seed)
+    model = starts.start(SAMPLING, Architecture(widths, 5, dtype="float64", **settings), X, Y, 0, seed)
     return eqx.tree_at(lambda m: [k.theta for k in m.layers], model, [0.3 * k.theta for k in model.layers])
 
 
@@ -122,6 +122,16 @@ def test_gradients_at_fixed_draws():
     assert np.isclose(gradient @ direction, (ahead - behind) / 2e-5, rtol=1e-4)
 
 
+def test_starts_one_after_the_other_are_starts_together():
+    vectors, *reading = restarts._flat([model_of((1,), seed) for seed in range(3)])
+    keys = jnp.stack([jax.random.key(i) for i in range(3)])
+    fixed = (jnp.asarray(X), jnp.asarray(Y), SAMPLING, *reading)
+    apart, together = (restarts._slopes(jnp.asarray(vectors), keys, apart, *fixed) for apart in (True, False))
+    assert np.allclose(apart[0], together[0])
+    assert np.allclose(apart[1], together[1])
+    assert len(set(np.asarray(apart[0]).tolist())) == 3
+
+
 @pytest.fixture(scope="module")
 def learnt():
     with jax.enable_x64(True):
@@ -154,8 +164,9 @@ def test_a_gaussian_that_reaches_too_far_is_worth_less_than_its_peak():
     # certain values of two layers, and the same with a spread that the rows do not allow
     model = restarts.learn(SAMPLING, Architecture((1,), 5, dtype="float64"), X, Y, 1, 60, 0).model
     wide = eqx.tree_at(lambda old: old.layers[0].root, model, jnp.asarray(model.layers[0].root) + 3 * jnp.eye(5))
-    worths = [restarts._worth(m, jax.random.key(0), jnp.asarray(X), jnp.asarray(Y), SAMPLING) for m in (model, wide)]
-    assert np.isclose(worths[0], value(model, n=restarts.FRESH))
+    task = restarts._Task(SAMPLING, Architecture((1,), 5, dtype="float64"), X, Y, 1, 60, 0, 0)
+    worths = [restarts._worth(m, task) for m in (model, wide)]
+    assert np.isclose(worths[0], value(model, n=restarts.FRESH, key=13))
     assert worths[0] > worths[1] + 5
 
 
@@ -178,20 +189,20 @@ def test_a_layer_keeps_the_part_of_its_spread_that_is_worth_most():
 
 def test_shaken_starts_are_no_less_probable_than_draws_of_the_prior():
     arch = Architecture((1,), 12, dtype="float64")
-    squares = [float(jnp.sum(restarts.start(SAMPLING, arch, X, Y, 0, i).layers[0].mean ** 2)) for i in range(20)]
+    squares = [float(jnp.sum(starts.start(SAMPLING, arch, X, Y, 0, i).layers[0].mean ** 2)) for i in range(20)]
     assert squares[0] == 0  # the linear mean passes inputs on
-    assert 0.7 < np.mean(squares[1:]) / (12 * restarts.SHAKE**2) < 1.4
+    assert 0.7 < np.mean(squares[1:]) / (12 * starts.SHAKE**2) < 1.4
 
 
 @pytest.mark.parametrize("widths", [(1,), (1, 1)])
 @pytest.mark.parametrize("spread", [1.0, 30.0])
 def test_a_grown_model_begins_as_the_shallower_one(widths, spread):
     arch = Architecture(widths, 5, dtype="float64")
-    shallow, deep = model_of(widths[1:]), restarts.start(SAMPLING, arch, X, Y, 0, 0)
+    shallow, deep = model_of(widths[1:]), starts.start(SAMPLING, arch, X, Y, 0, 0)
     last = shallow.layers[-1]  # what reaches it may be of any size
     far = (spread * last.Z, last.theta.at[:, 1].add(np.log(spread)))
     shallow = eqx.tree_at(lambda m: (m.layers[-1].Z, m.layers[-1].theta), shallow, far)
-    model = restarts.grown(shallow, deep)
+    model = starts.grown(shallow, deep)
     assert eqx.tree_equal((*model.layers[:-2], model.layers[-1]), shallow.layers)
     between = model.layers[-2]
     assert not np.any(between.mean)
@@ -222,7 +233,7 @@ def test_a_grown_model_begins_as_the_shallower_one(widths, spread):
     ],
 )
 def test_models_grow_where_a_layer_can_pass_its_inputs_on(settings, grows):
-    assert restarts._grows(Architecture(**settings), 2) is grows
+    assert starts.grows(Architecture(**settings), 2) is grows
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=6), st.floats(-1e3, 1e3))
@@ -254,7 +265,7 @@ def test_a_climb_tells_how_far_it_is_and_ends_in_time(learnt):
     arch = Architecture((1,), 5, dtype="float64")
     stopped = restarts.learn(POINT, arch, X, Y, 3, 30, 0, 0, 1e-9, lambda *entry: told.append(entry))
     assert stopped.status == "time limit"
-    assert [(entry["step"], total) for entry, total in told] == [(1, 30)]
+    assert [(entry["step"], total) for entry, total in told] == [(1, 60), (31, 60)]  # one layer, then two
     assert stopped.history[-1]["objective"] <= learnt.history[-1]["objective"]
     assert np.isfinite(value(stopped.model))
     settled = restarts.learn(SAMPLING, arch, X, Y, 3, 30, 0, 0, 1e-9)

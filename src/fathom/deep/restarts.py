@@ -25,11 +25,12 @@ from scipy.special import softmax
 
 from fathom import linalg
 from fathom.arrays import Array
+from fathom.compiling import compiled
 from fathom.deep.heldout import NEGLIGIBLE
-from fathom.deep.layer import Layer
 from fathom.deep.methods import Method
-from fathom.deep.model import Architecture, DeepGP, build, standard_start
-from fathom.deep.settle import compiled_briefly, cost, settle
+from fathom.deep.model import Architecture, DeepGP
+from fathom.deep.settle import cost, settle
+from fathom.deep.starts import grown, grows, start
 from fathom.deep.steps import loss
 from fathom.deep.train import OnCheck, Trained
 from fathom.fit import Space, climb_together
@@ -40,8 +41,7 @@ NATS = 4.0  # of the objective, by which a model of the average weighs e times l
 GROWN = 3  # models of one layer less that are starts too
 REACH = 3.0  # how far a parameter may go from where it began: logarithms (a factor 20), places in standard units
 FREE = 10.0  # and whitened values: a few standard deviations of the prior
-SPREAD = 1.0  # of the logarithms of kernel parameters of all starts but the first
-SHAKE = 0.5  # and of their hidden whitened values, which makes smooth functions of them
+CACHED = 40_000  # numbers of a layer's A from which on a CPU takes one start after the other: several leave its cache
 TOLERANCE = 1e-7
 ITERATIONS, EACH = 500, 5  # of a climb: at least, and for each parameter
 EVERY = 20  # evaluations between two reports
@@ -71,6 +71,15 @@ class _Task:
     def rows(self) -> tuple[Array, Array, Method]:
         return jnp.asarray(self.X, self.arch.dtype), jnp.asarray(self.Y, self.arch.dtype), self.method
 
+    def start(self, i: int) -> DeepGP:
+        return start(self.method, self.arch, self.X, self.Y, self.seed, i, self.n_classes)
+
+    def stages(self) -> list[_Task]:
+        """Climbs of one layer more each, this one last, where models of one can be starts of the next."""
+        if self.n_starts == 1 or not grows(self.arch, self.X.shape[1]):
+            return [self]
+        return [*replace(self, arch=replace(self.arch, widths=self.arch.widths[:-1])).stages(), self]
+
 
 def learn(
     method: Method,
@@ -86,13 +95,13 @@ def learn(
 ) -> Trained:
     """The best of several starts on standardised rows, averaged; when the time is over, where they have come to."""
     task = _Task(method, arch, X, Y, n_starts, max_iterations, seed, n_classes)
-    watch = _Watch(len(X), time_limit or np.inf, on_check)
-    ends, best, shares = _climbed(task, watch), 0, np.ones(1)
-    if method.laplace:
-        settled = _settled(task, ends[:FEW], watch)
-        ends[: len(settled)] = settled
-        shares = averaged([_worth(end.model, jax.random.key(seed + 13), *task.rows()) for end in settled])
-        best = int(np.argmax(shares))
+    stages = task.stages()
+    watch = _Watch(len(X), len(stages), time_limit or np.inf, on_check)
+    ends: list[End] = []
+    for stage in stages:
+        ends = _climbed(stage, ends[:GROWN], watch)
+    ends, shares = _averaged_ends(task, ends, watch) if method.laplace else (ends, np.ones(1))
+    best = int(np.argmax(shares))
     trained = Trained(ends[best].model, ends[best].iterations)
     trained.parts = [(float(shares[i]), ends[i].model) for i in np.argsort(-shares, kind="stable") if shares[i] > 0]
     trained.history = _history(ends, best, len(X), watch.seconds())
@@ -103,14 +112,16 @@ def learn(
     return trained
 
 
-def _settled(task: _Task, ends: list[End], watch: _Watch) -> list[End]:
-    """These with a Gaussian about their values; when the time is over, no more than the first."""
-    found: list[End] = []
-    for end in ends:
-        if found and watch.over():
+def _averaged_ends(task: _Task, ends: list[End], watch: _Watch) -> tuple[list[End], np.ndarray]:
+    """The ends, of which the first have a Gaussian, and how much each of these weighs; when the time is over, no more
+    than the first one gets it."""
+    settled: list[End] = []
+    for end in ends[:FEW]:
+        if settled and watch.over():
             break
-        found.append(end._replace(model=settle(end.model, task.method, task.X, task.Y, task.seed)))
-    return found
+        settled.append(end._replace(model=settle(end.model, task.method, task.X, task.Y, task.seed)))
+    shares = averaged([_worth(end.model, task) for end in settled])
+    return [*settled, *ends[len(settled) :]], shares
 
 
 def averaged(worth: Sequence[float]) -> np.ndarray:
@@ -126,54 +137,81 @@ def averaged(worth: Sequence[float]) -> np.ndarray:
     return shares / shares.sum()
 
 
-def _climbed(task: _Task, watch: _Watch) -> list[End]:
-    """What the starts come to, the best first."""
-    models = _starts(task, watch.limit / 3)
-    vectors, unravel, static = _flat(models)
-    watch.total = task.max_iterations or max(ITERATIONS, EACH * vectors.shape[1])
-    keys = jnp.stack([jax.random.key(task.seed * 1000 + i) for i in range(len(models))])
-    fixed, dtype = (*task.rows(), unravel, static), task.arch.dtype
+def _climbed(task: _Task, shallower: list[End], watch: _Watch) -> list[End]:
+    """What the starts come to, the best first; the last of them are these models of one layer less, grown."""
+    models = [task.start(i) for i in range(task.n_starts)]
+    objective = _Objective(task, models + [grown(end.model, models[0]) for end in shallower])
+    watch.begins(task.max_iterations or max(ITERATIONS, EACH * objective.vectors.shape[1]))
 
     def climb(V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         if watch.over():
             return np.full(len(V), np.nan), np.zeros_like(V)  # no start can climb further
-        values, slopes = _slopes(jnp.asarray(V, dtype), keys, *fixed)
-        watch.saw(np.asarray(values, dtype=float))
-        return np.asarray(values, dtype=float), np.asarray(slopes, dtype=float)
+        values, slopes = objective.slopes(V)
+        watch.saw(values)
+        return values, slopes
 
     with linalg.calm_threads(task.arch.n_inducing):  # and the answer does not hang on their number
-        runs = climb_together(climb, list(vectors), _space(models[0], vectors), watch.total, TOLERANCE)
-    tops = jnp.asarray(np.stack([run.vector for run in runs]), dtype)
+        runs = climb_together(climb, list(objective.vectors), objective.space, watch.total, TOLERANCE)
+    tops = np.stack([run.vector for run in runs])
     values = np.array([-np.inf if run.status == "failed" else run.value for run in runs])
     if task.arch.widths:  # a single layer draws nothing
-        values = np.nan_to_num(np.asarray(_values(tops, jax.random.key(task.seed + 7), *fixed)), nan=-np.inf)
+        values = objective.ranking(tops)
     best_first = np.argsort(-values, kind="stable")
-    found = [eqx.combine(unravel(tops[i]), static) for i in best_first]
-    order = zip(found, best_first, strict=True)
-    return [End(model, float(values[i]), int(runs[i].stats["iterations"])) for model, i in order]
+    return [End(objective.model(tops[i]), float(values[i]), int(runs[i].stats["iterations"])) for i in best_first]
+
+
+class _Objective:
+    """The objective of several models with the same layers, as a function of their parameters (starts, P)."""
+
+    def __init__(self, task: _Task, models: list[DeepGP]):
+        self.vectors, *self._reading = _flat(models)
+        self.space, self._rows = _space(models[0], self.vectors), task.rows()
+        self._keys = jnp.stack([jax.random.key(task.seed * 1000 + i) for i in range(len(models))])
+        self._fresh, self._dtype = jax.random.key(task.seed + 7), task.arch.dtype
+        size = len(task.X) * task.method.n_points ** bool(task.arch.widths) * task.arch.n_inducing
+        self._apart = size >= CACHED and jax.default_backend() == "cpu"
+
+    def slopes(self, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Values (starts) and gradients, each start with draws of its own."""
+        found = _slopes(jnp.asarray(V, self._dtype), self._keys, self._apart, *self._rows, *self._reading)
+        return np.asarray(found[0], dtype=float), np.asarray(found[1], dtype=float)
+
+    def ranking(self, V: np.ndarray) -> np.ndarray:
+        """Values with many draws, the same for all; nothing at all where one is not a number."""
+        found = _values(jnp.asarray(V, self._dtype), self._fresh, *self._rows, *self._reading)
+        return np.nan_to_num(np.asarray(found), nan=-np.inf)
+
+    def model(self, vector: np.ndarray) -> DeepGP:
+        unravel, static = self._reading
+        model: DeepGP = eqx.combine(unravel(jnp.asarray(vector, self._dtype)), static)
+        return model
 
 
 class _Watch:
-    """The clock of a climb, and what it tells on the way."""
+    """The clock of a fit of several climbs, and what it tells on the way."""
 
-    total = 0  # iterations, once known
+    def __init__(self, n_rows: int, n_climbs: int, limit: float, on_check: OnCheck | None):
+        self.n_rows, self.n_climbs, self.limit, self.on_check = n_rows, n_climbs, limit, on_check
+        self.begun, self.best, self.climbs = time.monotonic(), -np.inf, 0
 
-    def __init__(self, n_rows: int, limit: float, on_check: OnCheck | None):
-        self.n_rows, self.limit, self.on_check = n_rows, limit, on_check
-        self.begun, self.step, self.best = time.monotonic(), 0, -np.inf
+    def begins(self, total: int) -> None:
+        """The next climb, of so many iterations."""
+        self.climbs, self.step, self.total = self.climbs + 1, 0, total
 
     def seconds(self) -> float:
         return time.monotonic() - self.begun
 
     def over(self) -> bool:
-        return self.step > 0 and self.seconds() > self.limit  # all starts are evaluated once: there is an answer
+        """Each climb but the last leaves two thirds of the time to those after it."""
+        limit = self.limit / 3 ** (self.n_climbs - self.climbs)
+        return self.step > 0 and self.seconds() > limit  # all starts are evaluated once: there is an answer
 
     def saw(self, values: np.ndarray) -> None:
         self.step += 1
         self.best = max(self.best, float(np.max(np.nan_to_num(values, nan=-np.inf))) / self.n_rows)
         if self.on_check is not None and self.step % EVERY == 1:
-            entry = {"step": min(self.step, self.total), "objective": self.best, "validation NLL": None}
-            self.on_check(entry, self.total)
+            step = (self.climbs - 1) * self.total + min(self.step, self.total)
+            self.on_check({"step": step, "objective": self.best, "validation NLL": None}, self.n_climbs * self.total)
 
 
 def _history(ends: list[End], best: int, n_rows: int, seconds: float) -> list[dict[str, Any]]:
@@ -188,21 +226,24 @@ def _value(vector: Array, key: Any, n: int, X: Array, Y: Array, method: Method, 
     return -rows * loss(model, method, X, Y, key, jnp.ones((), X.dtype), rows, None, n)[0]
 
 
-@eqx.filter_jit
-def _slopes(vectors: Array, keys: Any, *fixed: Any) -> tuple[Array, Array]:
-    """Objectives (starts) and their gradients, each start with draws of its own."""
-    return jax.vmap(jax.value_and_grad(lambda v, k: _value(v, k, fixed[2].n_points, *fixed)))(vectors, keys)
+@compiled
+def _slopes(vectors: Array, keys: Any, apart: bool, *fixed: Any) -> tuple[Array, Array]:
+    slopes = jax.value_and_grad(lambda v, k: _value(v, k, fixed[2].n_points, *fixed))
+    if apart:
+        found: tuple[Array, Array] = jax.lax.map(lambda one: slopes(*one), (vectors, keys))
+        return found
+    return jax.vmap(slopes)(vectors, keys)
 
 
-@compiled_briefly
+@compiled(brief=True)
 def _values(vectors: Array, key: Any, *fixed: Any) -> Array:
-    """Objectives with many draws, the same for all."""
     return jax.lax.map(lambda v: _value(v, key, FRESH, *fixed), vectors)
 
 
-def _worth(model: DeepGP, key: Any, X: Array, Y: Array, method: Method) -> float:
+def _worth(model: DeepGP, task: _Task) -> float:
     """The objective of one model with many draws; nothing at all where it is not a number."""
-    value = -cost(model, method, X, Y, jnp.asarray(float(len(X)), X.dtype), key, FRESH)
+    X, Y, method = task.rows()
+    value = -cost(model, method, X, Y, jnp.asarray(float(len(X)), X.dtype), jax.random.key(task.seed + 13), FRESH)
     return float(np.nan_to_num(value, nan=-np.inf))
 
 
@@ -220,84 +261,3 @@ def _flat(models: list[DeepGP]) -> tuple[np.ndarray, Any, Any]:
     parts = [eqx.partition(model, eqx.is_inexact_array) for model in models]
     flat = [ravel_pytree(dynamic) for dynamic, _ in parts]
     return np.stack([np.asarray(vector) for vector, _ in flat]), flat[0][1], parts[0][1]
-
-
-def start(
-    method: Method, arch: Architecture, X: np.ndarray, Y: np.ndarray, seed: int, i: int, n_classes: int = 0
-) -> DeepGP:
-    """A smart start, the first as it is and the others shaken: hidden layers pass their inputs on, and the values of
-    the last one are the targets nearest to its inducing inputs."""
-    model = build(jax.random.key(seed * 1000 + i), arch, method, X, Y, n_classes)
-    rng, layers, H = np.random.default_rng([seed, i]), [], np.asarray(X, dtype=float)
-    for depth, layer in enumerate(model.layers):
-        last = depth == len(model.layers) - 1
-        Z = np.asarray(layer.Z, dtype=float)
-        if last:
-            values = np.zeros((layer.width, Z.shape[1])) if n_classes else _nearest(H, Y, Z, layer.width)
-        else:
-            passed = Z[:, :, np.arange(layer.width) % Z.shape[2]]
-            values = np.stack([passed[u % len(Z), :, u] for u in range(layer.width)]) * (layer.slope is None)
-        layers.append(_valued(layer, values, rng, i, 0.0 if last else SHAKE))
-        slope = np.eye(H.shape[1], layer.width) if layer.slope is None else np.asarray(layer.slope)
-        H = np.hstack([H @ slope, X]) if arch.connected and not last else H @ slope
-    return eqx.tree_at(lambda old: old.layers, model, tuple(layers))
-
-
-def _grows(arch: Architecture, d: int) -> bool:
-    """Whether a model of one layer less can be made one of these by a layer that passes its inputs on."""
-    if not arch.widths or arch.connected or arch.mean != "linear" or isinstance(arch.kernel, (tuple, list)):
-        return False
-    return arch.widths[-1] == (d, *arch.widths)[-2]
-
-
-def grown(shallow: DeepGP, model: DeepGP) -> DeepGP:
-    """The shallower model with the last hidden layer of `model`, its values as they are, put before its last one."""
-    *before, last = shallow.layers
-    between = model.layers[-2]
-    Z = jnp.broadcast_to(last.Z[:1], between.Z.shape)
-    # between inducing inputs that lie several lengthscales apart nothing would be passed on
-    theta = standard_start(between.form.kernel, between.width, spread=max(1.0, float(jnp.std(Z))))
-    own = (
-        Z,
-        jnp.eye(between.width, dtype=Z.dtype),
-        0 * between.offset,
-        jnp.broadcast_to(jnp.asarray(theta, Z.dtype), between.theta.shape),
-    )
-    between = eqx.tree_at(lambda old: (old.Z, old.slope, old.offset, old.theta), between, own)
-    layers = (*before, between, last)
-    return eqx.tree_at(lambda old: (old.layers, old.likelihood), model, (layers, shallow.likelihood))
-
-
-def _starts(task: _Task, limit: float) -> list[DeepGP]:
-    """Where to begin: at random and, if several starts are asked for, with what one layer less has learnt."""
-    same = task.method, task.arch, task.X, task.Y, task.seed
-    models = [start(*same, i, task.n_classes) for i in range(task.n_starts)]
-    if task.n_starts > 1 and _grows(task.arch, task.X.shape[1]):
-        fewer = replace(task, arch=replace(task.arch, widths=task.arch.widths[:-1]))
-        ends = _climbed(fewer, _Watch(len(task.X), limit, None))
-        models += [grown(end.model, models[0]) for end in ends[:GROWN]]
-    return models
-
-
-def _nearest(H: np.ndarray, Y: np.ndarray, Z: np.ndarray, width: int) -> np.ndarray:
-    """Targets (W, M) of the rows nearest to the inducing inputs."""
-    Y = np.where(np.isnan(Y), 0.0, Y)
-    nearest = [np.argmin(((H[:, None] - z) ** 2).sum(-1), 0) for z in Z]
-    return np.stack([Y[nearest[w % len(Z)], w] for w in range(width)])
-
-
-def _valued(layer: Layer, values: np.ndarray, rng: np.random.Generator, i: int, shake: float) -> Layer:
-    """The layer with these inducing values u = Lv; for all starts but the first, v and the kernel are shaken."""
-    theta = layer.theta + SPREAD * (i > 0) * jnp.asarray(rng.standard_normal(layer.theta.shape), layer.theta.dtype)
-    layer = eqx.tree_at(lambda old: old.theta, layer, theta)
-    mean = _whitened(layer, jnp.asarray(values, layer.mean.dtype))
-    mean = mean + shake * (i > 0) * jnp.asarray(rng.standard_normal(mean.shape), mean.dtype)
-    return eqx.tree_at(lambda old: old.mean, layer, mean)
-
-
-@compiled_briefly
-def _whitened(layer: Layer, values: Array) -> Array:
-    """v = L⁻¹u (W, M), with jitter enough for any u."""
-    half = linalg.whitening(layer._cross(layer.Z, layer.Z), 1e-3)
-    half = jnp.broadcast_to(half, (layer.width, *half.shape[1:]))
-    return jnp.einsum("wij,wj->wi", half, values)

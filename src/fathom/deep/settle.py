@@ -21,6 +21,7 @@ from jax.flatten_util import ravel_pytree
 
 from fathom import linalg
 from fathom.arrays import Array
+from fathom.compiling import compiled
 from fathom.deep.layer import Layer
 from fathom.deep.methods import Method
 from fathom.deep.model import DeepGP
@@ -31,12 +32,6 @@ POINTS = 20_000  # rows times draws of one evaluation
 MOST_DRAWS = 40
 CERTAIN = 1e12  # a curvature that could not be computed
 PARTS = (0.5, 0.25, 0.125)  # of a layer's spread that are tried
-
-
-def compiled_briefly(function: Callable[..., Any]) -> Callable[..., Any]:
-    """What runs a few times only: without optimisation it is compiled in half of the time."""
-    options: dict[str, Any] = {"compiler_options": {"xla_backend_optimization_level": 0}}
-    return eqx.filter_jit(function, **options)
 
 
 def settle(model: DeepGP, method: Method, X: np.ndarray, Y: np.ndarray, seed: int, n_rows: int | None = None) -> DeepGP:
@@ -70,13 +65,13 @@ def _cost(model: DeepGP, method: Method, X: Array, Y: Array, n_rows: Array, key:
     return n_rows * loss(model, method, X, Y, key, jnp.ones((), X.dtype), n_rows, None, n)[0]
 
 
-@compiled_briefly
+@compiled(brief=True)
 def cost(model: DeepGP, method: Method, X: Array, Y: Array, n_rows: Array, key: Any, n: int) -> Array:
     """Minus the objective of all rows, of which there are `n_rows`, by n draws."""
     return _cost(model, method, X, Y, n_rows, key, n)
 
 
-@compiled_briefly
+@compiled(brief=True)
 def _curvature(model: DeepGP, method: Method, X: Array, Y: Array, n_rows: Array, key: Any, n: int) -> Array:
     """The second derivatives of −log p(y, v)."""
     values, unravel = ravel_pytree([layer.mean for layer in model.layers])
@@ -117,7 +112,7 @@ def _precision(H: np.ndarray) -> np.ndarray:
 def _spread(layer: Layer, precisions: list[np.ndarray]) -> Layer:
     """The layer with q of these precisions."""
     with jax.enable_x64(True):
-        R = np.asarray(compiled_briefly(linalg.inverse_root)(jnp.asarray(np.stack(precisions))))
+        R = np.asarray(compiled(linalg.inverse_root, brief=True)(jnp.asarray(np.stack(precisions))))
     logs = np.stack([np.diag(np.log(np.diag(r))) for r in R])
     root = jnp.asarray(np.tril(R, -1) + logs, layer.mean.dtype)
     return eqx.tree_at(lambda old: old.root, layer, root, is_leaf=lambda x: x is None)
