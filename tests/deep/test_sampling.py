@@ -122,14 +122,18 @@ def test_gradients_at_fixed_draws():
     assert np.isclose(gradient @ direction, (ahead - behind) / 2e-5, rtol=1e-4)
 
 
-def test_starts_one_after_the_other_are_starts_together():
-    vectors, *reading = restarts._flat([model_of((1,), seed) for seed in range(3)])
-    keys = jnp.stack([jax.random.key(i) for i in range(3)])
-    fixed = (jnp.asarray(X), jnp.asarray(Y), SAMPLING, *reading)
-    apart, together = (restarts._slopes(jnp.asarray(vectors), keys, apart, *fixed) for apart in (True, False))
-    assert np.allclose(apart[0], together[0])
-    assert np.allclose(apart[1], together[1])
-    assert len(set(np.asarray(apart[0]).tolist())) == 3
+def test_starts_one_after_the_other_are_starts_together(monkeypatch):
+    task = restarts._Task(SAMPLING, Architecture((1,), 5, dtype="float64"), X, Y, 3, 60, 0, 0)
+    models = [model_of((1,), seed) for seed in range(3)]
+    together = restarts._Objective(task, models)
+    monkeypatch.setattr(restarts, "CACHED", 1)
+    apart = restarts._Objective(task, models)
+    V = together.vectors
+    for moved in (V, V + 0.1, np.stack([V[0] + 0.1, V[1] + 0.2, V[2] + 0.1])):  # the last time one start asks
+        (values, slopes), (others, their_slopes) = together.slopes(moved), apart.slopes(moved)
+        assert np.allclose(values, others)
+        assert np.allclose(slopes, their_slopes)
+        assert len(set(values)) == 3
 
 
 @pytest.fixture(scope="module")

@@ -41,7 +41,7 @@ NATS = 4.0  # of the objective, by which a model of the average weighs e times l
 GROWN = 3  # models of one layer less that are starts too
 REACH = 3.0  # how far a parameter may go from where it began: logarithms (a factor 20), places in standard units
 FREE = 10.0  # and whitened values: a few standard deviations of the prior
-CACHED = 40_000  # numbers of a layer's A from which on a CPU takes one start after the other: several leave its cache
+CACHED = 20_000  # numbers of a layer's A from which on a CPU takes one start after the other
 TOLERANCE = 1e-7
 ITERATIONS, EACH = 500, 5  # of a climb: at least, and for each parameter
 EVERY = 20  # evaluations between two reports
@@ -170,11 +170,17 @@ class _Objective:
         self._fresh, self._dtype = jax.random.key(task.seed + 7), task.arch.dtype
         size = len(task.X) * task.method.n_points ** bool(task.arch.widths) * task.arch.n_inducing
         self._apart = size >= CACHED and jax.default_backend() == "cpu"
+        self._asked, self._answers = np.full_like(self.vectors, np.nan), (np.zeros(len(models)), 0 * self.vectors)
 
     def slopes(self, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Values (starts) and gradients, each start with draws of its own."""
-        found = _slopes(jnp.asarray(V, self._dtype), self._keys, self._apart, *self._rows, *self._reading)
-        return np.asarray(found[0], dtype=float), np.asarray(found[1], dtype=float)
+        new = np.any(self._asked != V, axis=1)  # a start that has ended asks the same again
+        fixed = (*self._rows, *self._reading)
+        found = _slopes(jnp.asarray(V, self._dtype), self._keys, jnp.asarray(new), self._apart, *fixed)
+        values, slopes = (np.asarray(a, dtype=float) for a in found)
+        self._asked = V.copy()
+        self._answers = np.where(new, values, self._answers[0]), np.where(new[:, None], slopes, self._answers[1])
+        return self._answers
 
     def ranking(self, V: np.ndarray) -> np.ndarray:
         """Values with many draws, the same for all; nothing at all where one is not a number."""
@@ -227,12 +233,19 @@ def _value(vector: Array, key: Any, n: int, X: Array, Y: Array, method: Method, 
 
 
 @compiled
-def _slopes(vectors: Array, keys: Any, apart: bool, *fixed: Any) -> tuple[Array, Array]:
+def _slopes(vectors: Array, keys: Any, new: Array, apart: bool, *fixed: Any) -> tuple[Array, Array]:
+    """Of all starts at once or, `apart`, of those that ask something new one after the other (zeros for the rest)."""
     slopes = jax.value_and_grad(lambda v, k: _value(v, k, fixed[2].n_points, *fixed))
-    if apart:
-        found: tuple[Array, Array] = jax.lax.map(lambda one: slopes(*one), (vectors, keys))
-        return found
-    return jax.vmap(slopes)(vectors, keys)
+    if not apart:
+        return jax.vmap(slopes)(vectors, keys)
+
+    def one(start: tuple[Array, Any, Array]) -> tuple[Array, Array]:
+        v, key, asks = start
+        answer: tuple[Array, Array] = jax.lax.cond(asks, slopes, lambda v, _: (0 * v[0], 0 * v), v, key)
+        return answer
+
+    found: tuple[Array, Array] = jax.lax.map(one, (vectors, keys, new))
+    return found
 
 
 @compiled(brief=True)

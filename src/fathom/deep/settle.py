@@ -65,7 +65,7 @@ def _cost(model: DeepGP, method: Method, X: Array, Y: Array, n_rows: Array, key:
     return n_rows * loss(model, method, X, Y, key, jnp.ones((), X.dtype), n_rows, None, n)[0]
 
 
-@compiled(brief=True)
+@compiled
 def cost(model: DeepGP, method: Method, X: Array, Y: Array, n_rows: Array, key: Any, n: int) -> Array:
     """Minus the objective of all rows, of which there are `n_rows`, by n draws."""
     return _cost(model, method, X, Y, n_rows, key, n)
