@@ -138,6 +138,10 @@ def _found(model: Any, dataset: Any) -> tuple[dict[str, Any], list[tuple[str, st
     lines = [("inference", model.inference), ("objective", f"{last['objective']:.4g} after {last['step']} steps")]
     if held is not None:
         lines.append(("held-out NLL", f"{held:.4g} in standard units, at step {model.best_step_}"))
+    if len(weights := getattr(model, "weights_", [1.0])) > 1:
+        found["weights"] = weights
+        best = f"the best weighs {100 * weights[0]:.0f} %"
+        lines.append(("predictions", f"average {len(weights)} of {len(model.history_)} starts; {best}"))
     return found, lines
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -56,6 +57,12 @@ def test_what_fit_says():
     assert "inference     dspp" in said.output
     assert "held-out NLL" in said.output
     assert "in standard units, at step" in said.output
+
+
+def test_fit_says_when_predictions_are_an_average():
+    said = invoke("fit", "d.csv", "--model", "sampling", "--widths", "", "--inducing", "4", "--steps", "10")
+    assert said.exit_code == 0, said.output
+    assert re.search(r"predictions +average \d+ of 10 starts; the best weighs \d+ %", said.output)
 
 
 def test_compare_prints_one_table():
