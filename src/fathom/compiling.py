@@ -1,7 +1,8 @@
 """Compiled functions, with XLA's settings for a CPU.
 
 Most of what a small fit waits for is compilation. XLA's newer way to emit code for fused loops (jaxlib 0.10.2) takes up
-to twice as long to compile as the older one, whose code is as fast; where the older one is gone, the newer one is used.
+to twice as long to compile as the older one, whose code is as fast in double precision; where the older one is gone,
+the newer one is used.
 """
 
 from __future__ import annotations
