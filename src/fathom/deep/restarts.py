@@ -198,11 +198,11 @@ class _Watch:
 
     def __init__(self, n_rows: int, n_climbs: int, limit: float, on_check: OnCheck | None):
         self.n_rows, self.n_climbs, self.limit, self.on_check = n_rows, n_climbs, limit, on_check
-        self.begun, self.best, self.climbs = time.monotonic(), -np.inf, 0
+        self.begun, self.climbs = time.monotonic(), 0
 
     def begins(self, total: int) -> None:
         """The next climb, of so many iterations."""
-        self.climbs, self.step, self.total = self.climbs + 1, 0, total
+        self.climbs, self.step, self.total, self.best = self.climbs + 1, 0, total, -np.inf
 
     def seconds(self) -> float:
         return time.monotonic() - self.begun
