@@ -142,7 +142,8 @@ def knobs(rho=1.0, rate=0.0):
 
 
 def elbo(m):
-    return -len(X) * loss(m, METHODS["svgp"], jnp.asarray(X), jnp.asarray(Y), jax.random.key(0), 1.0, len(X))[0]
+    points = m.points(jax.random.key(0), 1, len(X), jnp.float64)
+    return -len(X) * loss(m, METHODS["svgp"], jnp.asarray(X), jnp.asarray(Y), points, 1.0, len(X))[0]
 
 
 @pytest.mark.parametrize("start", [0, 1])

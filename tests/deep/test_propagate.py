@@ -138,7 +138,7 @@ def test_jensen_orders_the_objectives():
 def test_connected_layers_see_the_inputs():
     model = deep(widths=(1, 1), connected=True)
     assert [layer.Z.shape[-1] for layer in model.layers] == [2, 3, 3]
-    value, _ = loss(model, METHODS["dspp"], X, Y, jax.random.key(0), 1.0, 9.0)
+    value, _ = loss(model, METHODS["dspp"], X, Y, model.sites.points(), 1.0, 9.0)
     assert np.isfinite(value)
 
 

@@ -38,8 +38,9 @@ def model_of(widths, seed=1, **settings):
 
 
 def value(model, method=SAMPLING, n=10, key=0):
-    rows, data = jnp.asarray(float(len(X))), (jnp.asarray(X), jnp.asarray(Y))
-    return -len(X) * float(steps.loss(model, method, *data, jax.random.key(key), 1.0, rows, None, n)[0])
+    points = model.points(jax.random.key(key), n, len(X), jnp.float64)
+    data = jnp.asarray(X), jnp.asarray(Y), points, 1.0, jnp.asarray(float(len(X)))
+    return -len(X) * float(steps.loss(model, method, *data)[0])
 
 
 @pytest.mark.parametrize("density", [True, False])
@@ -111,23 +112,27 @@ def test_joint_and_factorised_estimates_meet():
 
 def test_gradients_at_fixed_draws():
     model = model_of((1,))
-    vectors, unravel, static = restarts._flat([model])
-    fixed = (jnp.asarray(X), jnp.asarray(Y), SAMPLING, unravel, static)
-    key = jax.random.key(0)
-    gradient = jax.grad(restarts._value)(jnp.asarray(vectors[0]), key, 10, *fixed)
+    vector, points = jnp.asarray(restarts._flat(model)), model.points(jax.random.key(0), 10, len(X), jnp.float64)
+    fixed = (points, jnp.asarray(X), jnp.asarray(Y), SAMPLING, restarts._Reading.of(model))
+    gradient = jax.grad(restarts._value)(vector, *fixed)
     direction = jax.tree.map(jnp.zeros_like, eqx.filter(model, eqx.is_inexact_array))
     moved = jax.tree.map(lambda a: jnp.asarray(np.random.default_rng(0).standard_normal(a.shape)), direction.layers)
     direction = ravel_pytree(eqx.tree_at(lambda old: old.layers, direction, moved))[0]  # the least noise is not learnt
-    ahead, behind = (restarts._value(jnp.asarray(vectors[0] + h * direction), key, 10, *fixed) for h in (1e-5, -1e-5))
+    ahead, behind = (restarts._value(vector + h * direction, *fixed) for h in (1e-5, -1e-5))
     assert np.isclose(gradient @ direction, (ahead - behind) / 2e-5, rtol=1e-4)
 
 
-def test_starts_one_after_the_other_are_starts_together(monkeypatch):
+def test_a_vector_is_read_as_the_model_it_was_made_of():
+    model = model_of((1,))
+    read = restarts._Reading.of(model)(restarts._flat(model), jnp.asarray)
+    assert eqx.tree_equal(read, model)
+
+
+def test_starts_one_after_the_other_are_starts_together():
     task = restarts._Task(SAMPLING, Architecture((1,), 5, dtype="float64"), X, Y, 3, 60, 0, 0)
     models = [model_of((1,), seed) for seed in range(3)]
-    together = restarts._Objective(task, models)
-    monkeypatch.setattr(restarts, "CACHED", 1)
-    apart = restarts._Objective(task, models)
+    together, apart = restarts._Objective(task, models), restarts._Objective(task, models)
+    together._apart, apart._apart = False, True
     V = together.vectors
     for moved in (V, V + 0.1, np.stack([V[0] + 0.1, V[1] + 0.2, V[2] + 0.1])):  # the last time one start asks
         (values, slopes), (others, their_slopes) = together.slopes(moved), apart.slopes(moved)

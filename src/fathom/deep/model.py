@@ -16,10 +16,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from fathom.arrays import Array
+from fathom.compiling import compiled
 from fathom.deep.energy import posterior, through
 from fathom.deep.layer import Far, Form, Layer, Moments, Seen
 from fathom.deep.methods import Method
-from fathom.deep.propagate import Rule, Sites, make_sites, propagate, samples
+from fathom.deep.propagate import Points, Rule, Sites, make_sites, propagate, samples
 from fathom.kernels.algebra import bind
 from fathom.kernels.base import Kernel, walk
 from fathom.kernels.stationary import Radial
@@ -55,9 +56,9 @@ class DeepGP(eqx.Module):
         """What the first layer sees of the rows."""
         return X if self.features is None else jax.vmap(self.features)(X)
 
-    def points(self, key: Any, n_samples: int, n_rows: int, dtype: Any) -> tuple[Any, Array]:
-        """Sigma points when the model has some, samples otherwise; a single layer needs neither."""
-        if not self.widths:
+    def points(self, key: Any, n_samples: int, n_rows: int, dtype: Any) -> Points:
+        """Sigma points when the model has some, samples otherwise; a single layer and moments need neither."""
+        if not self.widths or self.by_moments:
             return (), jnp.zeros(1, dtype)
         if self.sites is not None:
             return self.sites.points()
@@ -70,11 +71,14 @@ class DeepGP(eqx.Module):
 
         With `common` draws for all rows, the answer at a row does not depend on the others and is smooth in it.
         """
-        X = self.represent(X)
+        return self.at(X, self.points(key, n_samples, 1 if common else len(X), X.dtype))
+
+    def at(self, X: Array, points: Points) -> tuple[Moments, Array, Seen | None]:
+        """The same, hidden values passing by points that were drawn before."""
+        X, (sites, log_weights) = self.represent(X), points
         if self.by_moments:
             f = through(self.layers, [posterior(layer) for layer in self.layers], X, self.connected)
-            return Moments(f.mean[None], f.var[None]), jnp.zeros(1, X.dtype), None
-        sites, log_weights = self.points(key, n_samples, 1 if common else len(X), X.dtype)
+            return Moments(f.mean[None], f.var[None]), log_weights, None
         moments, seen, _ = propagate(self.layers, X, sites, self.connected)
         return moments, log_weights, seen
 
@@ -110,8 +114,7 @@ def build(
     key: Any, arch: Architecture, method: Method, X: np.ndarray, Y: np.ndarray, n_classes: int = 0, features: Any = None
 ) -> DeepGP:
     """A model ready to be trained on standardised data X (N, D), Y (N, P)."""
-    seed = int(jax.random.randint(key, (), 0, 2**31 - 1))
-    rng, H = np.random.default_rng(seed), X
+    rng, H = np.random.default_rng(int(_seed(key))), X
     if features is not None:
         H = np.asarray(jax.vmap(features)(jnp.asarray(X, arch.dtype)), dtype=float)
     H = H[rng.choice(len(H), K_MEANS_ROWS, replace=False)] if len(H) > K_MEANS_ROWS else H
@@ -133,6 +136,11 @@ def build(
         sites = make_sites(key, arch.widths, arch.n_points, arch.rule, arch.dtype)
     likelihood, moments = _likelihood(arch, method, Y, n_classes), method.points == "moments"
     return DeepGP(tuple(layers), sites, likelihood, features, arch.connected, moments)
+
+
+@compiled(brief=True)
+def _seed(key: Any) -> Array:
+    return jax.random.randint(key, (), 0, 2**31 - 1)
 
 
 def _n_latent(Y: np.ndarray, n_classes: int) -> int:

@@ -16,8 +16,10 @@ import numpy as np
 
 from fathom import linalg
 from fathom.arrays import Array
+from fathom.compiling import compiled
 from fathom.deep.layer import FLOOR, Layer, Moments, Seen
 
+Points = tuple[tuple[Array, ...], Array]  # sites (S, N or 1, W) of each hidden layer, and log weights (S)
 Rule = str  # one of
 RULES = ("qr1", "qr2", "qr3", "gauss-hermite")
 
@@ -33,8 +35,8 @@ class Sites(eqx.Module):
     logits: Array  # (S)
     rule: Rule = eqx.field(static=True)
 
-    def points(self) -> tuple[tuple[Array, ...], Array]:
-        """Sites (S, 1, W) of each hidden layer, and log weights (S)."""
+    def points(self) -> Points:
+        """Sites (S, 1, W) of each hidden layer, the same for all rows."""
         found = tuple(self._points(nodes)[:, None, :] for nodes in self.nodes)
         logits = jax.lax.stop_gradient(self.logits) if self.rule == "gauss-hermite" else self.logits
         return found, jax.nn.log_softmax(logits)
@@ -88,11 +90,14 @@ def _standardised(draws: Array) -> Array:
     return jnp.where(jnp.all(jnp.isfinite(moved)), moved, draws)  # n = W + 1 draws may all but lie in a plane
 
 
-def samples(key: Any, n: int, n_rows: int, widths: tuple[int, ...], dtype: Any = None) -> tuple[Any, Array]:
+def samples(key: Any, n: int, n_rows: int, widths: tuple[int, ...], dtype: Any = None) -> Points:
     """Independent standard normal sites (n, N, W) of each hidden layer, with equal weights."""
     keys = jax.random.split(key, max(len(widths), 1))
     sites = tuple(jax.random.normal(k, (n, n_rows, w), dtype) for k, w in zip(keys, widths, strict=False))
     return sites, jnp.full(n, -np.log(n), dtype)
+
+
+drawn = compiled(samples, brief=True)  # where what is drawn once serves many evaluations
 
 
 def propagate(

@@ -11,8 +11,9 @@ layer less, with a layer before the last that begins by passing its inputs on.
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -20,7 +21,6 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.flatten_util import ravel_pytree
 from scipy.special import softmax
 
 from fathom import linalg
@@ -29,9 +29,9 @@ from fathom.compiling import compiled
 from fathom.deep.heldout import NEGLIGIBLE
 from fathom.deep.methods import Method
 from fathom.deep.model import Architecture, DeepGP
-from fathom.deep.settle import cost, settle
+from fathom.deep.propagate import Points, drawn
+from fathom.deep.settle import cost, minus_objective, settle
 from fathom.deep.starts import grown, grows, start
-from fathom.deep.steps import loss
 from fathom.deep.train import OnCheck, Trained
 from fathom.fit import Space, climb_together
 
@@ -41,8 +41,7 @@ NATS = 4.0  # of the objective, by which a model of the average weighs e times l
 GROWN = 3  # models of one layer less that are starts too
 REACH = 3.0  # how far a parameter may go from where it began: logarithms (a factor 20), places in standard units
 FREE = 10.0  # and whitened values: a few standard deviations of the prior
-CACHED = 20_000  # numbers of a layer's A from which on a CPU takes one start after the other
-TOLERANCE = 1e-7
+TOLERANCE, ROUGH = 1e-7, 1e-5  # of a climb, and of one whose ends are only starts of the next
 ITERATIONS, EACH = 500, 5  # of a climb: at least, and for each parameter
 EVERY = 20  # evaluations between two reports
 
@@ -67,9 +66,16 @@ class _Task:
     max_iterations: int | None
     seed: int
     n_classes: int
+    tolerance: float = TOLERANCE
 
     def rows(self) -> tuple[Array, Array, Method]:
         return jnp.asarray(self.X, self.arch.dtype), jnp.asarray(self.Y, self.arch.dtype), self.method
+
+    def points(self, seed: int, n: int) -> Points:
+        """n draws for each row, by which hidden values pass."""
+        widths = self.arch.widths
+        points: Points = drawn(jax.random.key(seed), n if widths else 1, len(self.X), widths, self.arch.dtype)
+        return points
 
     def start(self, i: int) -> DeepGP:
         return start(self.method, self.arch, self.X, self.Y, self.seed, i, self.n_classes)
@@ -78,7 +84,8 @@ class _Task:
         """Climbs of one layer more each, this one last, where models of one can be starts of the next."""
         if self.n_starts == 1 or not grows(self.arch, self.X.shape[1]):
             return [self]
-        return [*replace(self, arch=replace(self.arch, widths=self.arch.widths[:-1])).stages(), self]
+        before = replace(self, arch=replace(self.arch, widths=self.arch.widths[:-1]), tolerance=ROUGH)
+        return [*before.stages(), self]
 
 
 def learn(
@@ -151,7 +158,7 @@ def _climbed(task: _Task, shallower: list[End], watch: _Watch) -> list[End]:
         return values, slopes
 
     with linalg.calm_threads(task.arch.n_inducing):  # and the answer does not hang on their number
-        runs = climb_together(climb, list(objective.vectors), objective.space, watch.total, TOLERANCE)
+        runs = climb_together(climb, list(objective.vectors), objective.space, watch.total, task.tolerance)
     tops = np.stack([run.vector for run in runs])
     values = np.array([-np.inf if run.status == "failed" else run.value for run in runs])
     if task.arch.widths:  # a single layer draws nothing
@@ -164,19 +171,19 @@ class _Objective:
     """The objective of several models with the same layers, as a function of their parameters (starts, P)."""
 
     def __init__(self, task: _Task, models: list[DeepGP]):
-        self.vectors, *self._reading = _flat(models)
-        self.space, self._rows = _space(models[0], self.vectors), task.rows()
-        self._keys = jnp.stack([jax.random.key(task.seed * 1000 + i) for i in range(len(models))])
-        self._fresh, self._dtype = jax.random.key(task.seed + 7), task.arch.dtype
-        size = len(task.X) * task.method.n_points ** bool(task.arch.widths) * task.arch.n_inducing
-        self._apart = size >= CACHED and jax.default_backend() == "cpu"
+        self._reading = _Reading.of(models[0])
+        self.vectors = np.stack([_flat(model) for model in models])
+        self.space, self._fixed = _space(models[0], self.vectors), (*task.rows(), self._reading)
+        own = [task.points(task.seed * 1000 + i, task.method.n_points) for i in range(len(models))]
+        self._own = jax.tree.map(lambda *each: jnp.asarray(np.stack(each)), *own)
+        self._fresh, self._dtype = task.points(task.seed + 7, FRESH), task.arch.dtype
+        self._apart = jax.default_backend() == "cpu"  # whose cache holds one start, but not all of them
         self._asked, self._answers = np.full_like(self.vectors, np.nan), (np.zeros(len(models)), 0 * self.vectors)
 
     def slopes(self, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Values (starts) and gradients, each start with draws of its own."""
         new = np.any(self._asked != V, axis=1)  # a start that has ended asks the same again
-        fixed = (*self._rows, *self._reading)
-        found = _slopes(jnp.asarray(V, self._dtype), self._keys, jnp.asarray(new), self._apart, *fixed)
+        found = _slopes(jnp.asarray(V, self._dtype), self._own, jnp.asarray(new), self._apart, *self._fixed)
         values, slopes = (np.asarray(a, dtype=float) for a in found)
         self._asked = V.copy()
         self._answers = np.where(new, values, self._answers[0]), np.where(new[:, None], slopes, self._answers[1])
@@ -184,13 +191,11 @@ class _Objective:
 
     def ranking(self, V: np.ndarray) -> np.ndarray:
         """Values with many draws, the same for all; nothing at all where one is not a number."""
-        found = _values(jnp.asarray(V, self._dtype), self._fresh, *self._rows, *self._reading)
+        found = _values(jnp.asarray(V, self._dtype), self._fresh, *self._fixed)
         return np.nan_to_num(np.asarray(found), nan=-np.inf)
 
     def model(self, vector: np.ndarray) -> DeepGP:
-        unravel, static = self._reading
-        model: DeepGP = eqx.combine(unravel(jnp.asarray(vector, self._dtype)), static)
-        return model
+        return self._reading(vector.astype(self._dtype), jnp.asarray)
 
 
 class _Watch:
@@ -227,50 +232,66 @@ def _history(ends: list[End], best: int, n_rows: int, seconds: float) -> list[di
     return [fact | {"seconds": seconds, "validation NLL": None} for fact in facts]
 
 
-def _value(vector: Array, key: Any, n: int, X: Array, Y: Array, method: Method, unravel: Any, static: Any) -> Array:
-    model, rows = eqx.combine(unravel(vector), static), jnp.asarray(len(X), X.dtype)
-    return -rows * loss(model, method, X, Y, key, jnp.ones((), X.dtype), rows, None, n)[0]
+def _value(vector: Array, points: Points, X: Array, Y: Array, method: Method, reading: _Reading) -> Array:
+    return -minus_objective(reading(vector), method, X, Y, jnp.asarray(len(X), X.dtype), points)
 
 
 @compiled
-def _slopes(vectors: Array, keys: Any, new: Array, apart: bool, *fixed: Any) -> tuple[Array, Array]:
+def _slopes(vectors: Array, own: Points, new: Array, apart: bool, *fixed: Any) -> tuple[Array, Array]:
     """Of all starts at once or, `apart`, of those that ask something new one after the other (zeros for the rest)."""
-    slopes = jax.value_and_grad(lambda v, k: _value(v, k, fixed[2].n_points, *fixed))
+    slopes = jax.value_and_grad(lambda v, points: _value(v, points, *fixed))
     if not apart:
-        return jax.vmap(slopes)(vectors, keys)
+        return jax.vmap(slopes)(vectors, own)
 
-    def one(start: tuple[Array, Any, Array]) -> tuple[Array, Array]:
-        v, key, asks = start
-        answer: tuple[Array, Array] = jax.lax.cond(asks, slopes, lambda v, _: (0 * v[0], 0 * v), v, key)
+    def one(start: tuple[Array, Points, Array]) -> tuple[Array, Array]:
+        v, points, asks = start
+        answer: tuple[Array, Array] = jax.lax.cond(asks, slopes, lambda v, _: (0 * v[0], 0 * v), v, points)
         return answer
 
-    found: tuple[Array, Array] = jax.lax.map(one, (vectors, keys, new))
+    found: tuple[Array, Array] = jax.lax.map(one, (vectors, own, new))
     return found
 
 
 @compiled(brief=True)
-def _values(vectors: Array, key: Any, *fixed: Any) -> Array:
-    return jax.lax.map(lambda v: _value(v, key, FRESH, *fixed), vectors)
+def _values(vectors: Array, points: Points, *fixed: Any) -> Array:
+    return jax.lax.map(lambda v: _value(v, points, *fixed), vectors)
 
 
 def _worth(model: DeepGP, task: _Task) -> float:
     """The objective of one model with many draws; nothing at all where it is not a number."""
     X, Y, method = task.rows()
-    value = -cost(model, method, X, Y, jnp.asarray(float(len(X)), X.dtype), jax.random.key(task.seed + 13), FRESH)
+    value = -float(cost(model, method, X, Y, jnp.asarray(len(X), X.dtype), task.points(task.seed + 13, FRESH)))
     return float(np.nan_to_num(value, nan=-np.inf))
 
 
 def _space(model: DeepGP, vectors: np.ndarray) -> Space:
     """How far each parameter may go from where the starts begin."""
-    tree = jax.tree.map(lambda a: jnp.full(a.shape, REACH), eqx.filter(model, eqx.is_inexact_array))
-    values = [jnp.full(layer.mean.shape, FREE) for layer in model.layers]
-    tree = eqx.tree_at(lambda old: [layer.mean for layer in old.layers], tree, values)
-    reach = np.asarray(ravel_pytree(tree)[0])
+    tree = jax.tree.map(lambda a: np.full(a.shape, REACH), model)
+    values = [np.full(layer.mean.shape, FREE) for layer in model.layers]
+    reach = _flat(eqx.tree_at(lambda old: [layer.mean for layer in old.layers], tree, values))
     return Space(np.ones(vectors.shape[1]), np.array([vectors.min(0) - reach, vectors.max(0) + reach]).T)
 
 
-def _flat(models: list[DeepGP]) -> tuple[np.ndarray, Any, Any]:
-    """Parameter vectors (starts, P), how to read one, and everything that is no parameter."""
-    parts = [eqx.partition(model, eqx.is_inexact_array) for model in models]
-    flat = [ravel_pytree(dynamic) for dynamic, _ in parts]
-    return np.stack([np.asarray(vector) for vector, _ in flat]), flat[0][1], parts[0][1]
+def _flat(model: DeepGP) -> np.ndarray:
+    """All parameters (P) of a model."""
+    return np.concatenate([np.ravel(np.asarray(a)) for a in jax.tree.leaves(model)])
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """How a vector of parameters is a model. Hashable: compiled code belongs to it."""
+
+    structure: Any
+    shapes: tuple[tuple[int, ...], ...]
+
+    @classmethod
+    def of(cls, model: DeepGP) -> _Reading:
+        leaves, structure = jax.tree.flatten(model)
+        return cls(structure, tuple(a.shape for a in leaves))
+
+    def __call__(self, vector: Any, leaf: Callable[[Any], Any] = lambda a: a) -> DeepGP:
+        ends = np.cumsum([math.prod(shape) for shape in self.shapes])
+        parts: Callable[..., list[Any]] = np.split if isinstance(vector, np.ndarray) else jnp.split
+        found = [leaf(a.reshape(s)) for a, s in zip(parts(vector, ends[:-1]), self.shapes, strict=True)]
+        model: DeepGP = jax.tree.unflatten(self.structure, found)
+        return model

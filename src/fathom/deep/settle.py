@@ -11,7 +11,6 @@ Each layer therefore keeps the part of its spread with which the objective, KL i
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import equinox as eqx
 import jax
@@ -25,6 +24,7 @@ from fathom.compiling import compiled
 from fathom.deep.layer import Layer
 from fathom.deep.methods import Method
 from fathom.deep.model import DeepGP
+from fathom.deep.propagate import Points, drawn
 from fathom.deep.steps import loss
 
 ROWS = 2000  # whose curvature stands for that of all
@@ -41,7 +41,8 @@ def settle(model: DeepGP, method: Method, X: np.ndarray, Y: np.ndarray, seed: in
     dtype = model.layers[-1].mean.dtype
     rows = jnp.asarray(X[kept], dtype), jnp.asarray(Y[kept], dtype), jnp.asarray(float(n), dtype)
     draws = int(np.clip(POINTS // len(kept), method.n_points, MOST_DRAWS)) if model.widths else 1
-    H = np.asarray(_curvature(model, method, *rows, jax.random.key(seed + 11), draws), dtype=float)
+    bent, kept_part = (drawn(jax.random.key(seed + s), draws, len(kept), model.widths, dtype) for s in (11, 17))
+    H = np.asarray(_curvature(model, method, *rows, bent), dtype=float)
     H = H - np.eye(len(H)) if np.isfinite(H).all() else CERTAIN * np.eye(len(H))
     layers, start = [], 0
     for layer in model.layers:
@@ -49,10 +50,8 @@ def settle(model: DeepGP, method: Method, X: np.ndarray, Y: np.ndarray, seed: in
         blocks = [_precision(H[i : i + m, i : i + m]) for i in range(start, start + layer.mean.size, m)]
         layers.append(_spread(layer, blocks))
         start += layer.mean.size
-    settled, key = eqx.tree_at(lambda old: old.layers, model, tuple(layers)), jax.random.key(seed + 17)
-    if not model.widths:
-        return settled
-    return _narrowed(settled, lambda m: -float(cost(m, method, *rows, key, draws)))
+    settled = eqx.tree_at(lambda old: old.layers, model, tuple(layers))
+    return _narrowed(settled, lambda m: -float(cost(m, method, *rows, kept_part))) if model.widths else settled
 
 
 def points(model: DeepGP) -> DeepGP:
@@ -61,24 +60,22 @@ def points(model: DeepGP) -> DeepGP:
     return eqx.tree_at(lambda old: old.layers, model, layers)
 
 
-def _cost(model: DeepGP, method: Method, X: Array, Y: Array, n_rows: Array, key: Any, n: int) -> Array:
-    return n_rows * loss(model, method, X, Y, key, jnp.ones((), X.dtype), n_rows, None, n)[0]
+def minus_objective(model: DeepGP, method: Method, X: Array, Y: Array, n_rows: Array, points: Points) -> Array:
+    """Of all rows, of which there are `n_rows`."""
+    return n_rows * loss(model, method, X, Y, points, jnp.ones((), X.dtype), n_rows)[0]
 
 
-@compiled
-def cost(model: DeepGP, method: Method, X: Array, Y: Array, n_rows: Array, key: Any, n: int) -> Array:
-    """Minus the objective of all rows, of which there are `n_rows`, by n draws."""
-    return _cost(model, method, X, Y, n_rows, key, n)
+cost = compiled(minus_objective)
 
 
 @compiled(brief=True)
-def _curvature(model: DeepGP, method: Method, X: Array, Y: Array, n_rows: Array, key: Any, n: int) -> Array:
+def _curvature(model: DeepGP, method: Method, X: Array, Y: Array, n_rows: Array, points: Points) -> Array:
     """The second derivatives of −log p(y, v)."""
     values, unravel = ravel_pytree([layer.mean for layer in model.layers])
 
     def at(v: Array) -> Array:
         moved = eqx.tree_at(lambda old: [layer.mean for layer in old.layers], model, unravel(v))
-        return _cost(moved, method, X, Y, n_rows, key, n)
+        return minus_objective(moved, method, X, Y, n_rows, points)
 
     # one direction after the other: all at once would keep P copies of everything
     return jax.lax.map(lambda e: jax.jvp(jax.grad(at), (values,), (e,))[1], jnp.eye(len(values), dtype=X.dtype))

@@ -50,15 +50,11 @@ def grown(shallow: DeepGP, model: DeepGP) -> DeepGP:
     """The shallower model with the last hidden layer of `model`, its values as they are, put before its last one."""
     *before, last = shallow.layers
     between = model.layers[-2]
-    Z = jnp.broadcast_to(last.Z[:1], between.Z.shape)
+    Z = np.broadcast_to(np.asarray(last.Z)[:1], between.Z.shape)
     # between inducing inputs that lie several lengthscales apart nothing would be passed on
-    theta = standard_start(between.form.kernel, between.width, spread=max(1.0, float(jnp.std(Z))))
-    own = (
-        Z,
-        jnp.eye(between.width, dtype=Z.dtype),
-        0 * between.offset,
-        jnp.broadcast_to(jnp.asarray(theta, Z.dtype), between.theta.shape),
-    )
+    theta = standard_start(between.form.kernel, between.width, spread=max(1.0, float(np.std(Z))))
+    passing = (Z, np.eye(between.width), np.zeros(between.width), np.broadcast_to(theta, between.theta.shape))
+    own = tuple(jnp.asarray(a, between.Z.dtype) for a in passing)
     between = eqx.tree_at(lambda old: (old.Z, old.slope, old.offset, old.theta), between, own)
     layers = (*before, between, last)
     return eqx.tree_at(lambda old: (old.layers, old.likelihood), model, (layers, shallow.likelihood))
@@ -73,11 +69,12 @@ def _nearest(H: np.ndarray, Y: np.ndarray, Z: np.ndarray, width: int) -> np.ndar
 
 def _valued(layer: Layer, values: np.ndarray, rng: np.random.Generator, i: int, shake: float) -> Layer:
     """The layer with these inducing values u = Lv; for all starts but the first, v and the kernel are shaken."""
-    theta = layer.theta + SPREAD * (i > 0) * jnp.asarray(rng.standard_normal(layer.theta.shape), layer.theta.dtype)
-    layer = eqx.tree_at(lambda old: old.theta, layer, theta)
-    mean = _whitened(layer, jnp.asarray(values, layer.mean.dtype))
-    mean = mean + shake * (i > 0) * jnp.asarray(rng.standard_normal(mean.shape), mean.dtype)
-    return eqx.tree_at(lambda old: old.mean, layer, mean)
+    dtype = layer.mean.dtype
+    theta = np.asarray(layer.theta) + SPREAD * (i > 0) * rng.standard_normal(layer.theta.shape)
+    layer = eqx.tree_at(lambda old: old.theta, layer, jnp.asarray(theta, dtype))
+    mean = np.asarray(_whitened(layer, jnp.asarray(values, dtype)))
+    mean = mean + shake * (i > 0) * rng.standard_normal(mean.shape)
+    return eqx.tree_at(lambda old: old.mean, layer, jnp.asarray(mean, dtype))
 
 
 @compiled(brief=True)

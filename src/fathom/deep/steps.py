@@ -26,6 +26,7 @@ from fathom.deep.layer import Moments
 from fathom.deep.methods import Method
 from fathom.deep.model import DeepGP
 from fathom.deep.objective import OBJECTIVES
+from fathom.deep.propagate import Points
 
 NETWORK_RATE = 0.03
 _ADAM = optax.flatten(optax.scale_by_adam())
@@ -73,16 +74,16 @@ def loss(
     method: Method,
     X: Array,
     Y: Array,
-    key: Any,
+    points: Points,
     beta: Array,
     n_rows: Array,
     probe: Moments | None = None,
-    n_points: int | None = None,
 ) -> tuple[Array, Any]:
-    """Minus the objective per row; `probe` (zeros) is added to the last moments to read their slopes."""
+    """Minus the objective per row, hidden values passing by these points; `probe` (zeros) is added to the last moments
+    to read their slopes."""
     if method.objective == "energy":
         return _energy(model, method, X, Y, n_rows), None
-    f, log_weights, seen = model(X, key, n_points or method.n_points)
+    f, log_weights, seen = model.at(X, points)
     if probe is not None:
         f = Moments(f.mean + probe.mean, f.var + probe.var)
     data = jnp.mean(OBJECTIVES[method.objective](model.likelihood, Y, f, log_weights))
@@ -120,7 +121,8 @@ def _step(method: Method, knobs: Knobs, key: Any, state: State, batch: tuple[Arr
     def value(parts: tuple[Any, Any]) -> tuple[Array, Any]:
         full = eqx.combine(parts[0], eqx.filter(model, eqx.is_inexact_array, inverse=True))
         full = _hold_q(full) if state.natural is not None else full
-        return loss(full, method, X, Y, own, knobs.beta, knobs.n_rows, parts[1])
+        points = full.points(own, method.n_points, len(X), X.dtype)
+        return loss(full, method, X, Y, points, knobs.beta, knobs.n_rows, parts[1])
 
     (cost, A), (slopes, by_moments) = jax.value_and_grad(value, has_aux=True)((dynamic, probe))
     direction, adam = _ADAM.update(slopes, state.adam)
