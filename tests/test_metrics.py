@@ -20,6 +20,7 @@ shapes = st.sampled_from([(5,), (4, 1), (3, 2)])
 EVERY = [
     metrics.nll,
     metrics.mnlp,
+    metrics.drawn_nll,
     metrics.rmse,
     metrics.mae,
     metrics.crps,
@@ -46,12 +47,16 @@ def test_metrics_are_averages_of_the_predictive(seed: int, shape: tuple[int, ...
     assert_allclose(metrics.rmse(p, y), np.sqrt(np.mean((y - p.mean()) ** 2)))
     assert_allclose(metrics.mae(p, y), np.mean(np.abs(y - p.quantile(0.5))))
     assert_allclose(metrics.mnlp(p, y), -np.mean(stats.norm.logpdf(y, p.mean(), p.std())))
+    logs = stats.norm.logpdf(y[..., None], p.means, np.sqrt(p.variances))
+    assert_allclose(metrics.drawn_nll(p, y), -np.mean(np.sum(p.weights * logs, -1)))
+    assert metrics.drawn_nll(p, y) > metrics.nll(p, y)  # Jensen
 
 
 @common
 @given(seeds, shapes)
-def test_nll_equals_mnlp_for_one_gaussian(seed: int, shape: tuple[int, ...]) -> None:
+def test_negative_log_densities_of_one_gaussian_are_equal(seed: int, shape: tuple[int, ...]) -> None:
     p, y = random_case(seed, shape, k=1)
+    assert_allclose(metrics.nll(p, y), metrics.drawn_nll(p, y), rtol=1e-12)
     assert_allclose(metrics.nll(p, y), metrics.mnlp(p, y), rtol=1e-12)
 
 
@@ -78,7 +83,7 @@ def test_units_of_every_metric(seed: int, shift: float, size: float, flip: bool)
     r, z = p.affine(shift, scale), shift + scale * y
     for metric in (metrics.rmse, metrics.mae, metrics.crps):
         assert_allclose(metric(r, z), size * metric(p, y), rtol=1e-9)
-    for metric in (metrics.nll, metrics.mnlp):
+    for metric in (metrics.nll, metrics.mnlp, metrics.drawn_nll):
         assert_allclose(metric(r, z), metric(p, y) + np.log(size), rtol=1e-9, atol=1e-9)
     assert metrics.coverage(r, z) == metrics.coverage(p, y)
 
@@ -130,6 +135,8 @@ def test_point_masses_give_infinite_densities_without_warning() -> None:
     assert metrics.nll(point, [1.0, 1.0]) == -np.inf
     assert metrics.nll(point, [2.0, 2.0]) == np.inf
     assert np.isnan(metrics.nll(point, [1.0, 2.0]))
+    unused = Predictive([1.0, 0.0], [[1.0, 3.0]], [[1.0, 0.0]])
+    assert metrics.drawn_nll(unused, [1.0]) == metrics.nll(Predictive.gaussian([1.0], [1.0]), [1.0])
     assert metrics.crps(point, [1.0, 2.0]) == metrics.mae(point, [1.0, 2.0]) == 0.5
 
 
