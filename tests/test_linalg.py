@@ -1,5 +1,7 @@
 """Factorisations: jitter only when needed, reported, and explained when it is not enough."""
 
+import re
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -87,3 +89,29 @@ def test_a_failure_names_its_cause(K, message):
         linalg.factorise(K)
     with pytest.raises(linalg.NotPositiveDefinite, match=message):
         linalg.solve_in_place(lambda: K.copy(), np.ones((len(K), 1)))
+
+
+INVERSES = {
+    "whitening": (lambda K: linalg.whitening(K, 0.0), lambda K: np.linalg.inv(np.linalg.cholesky(K))),
+    "triangle": (lambda K: linalg.triangular_inverse(jnp.tril(K)), lambda K: np.linalg.inv(np.tril(K))),
+    "square": (lambda K: linalg.solve_square(K, K @ K), lambda K: K),
+}
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 10)])
+@pytest.mark.parametrize("name", INVERSES)
+def test_lapack_never_gets_a_stack(name, shape, x64):
+    """Several calls with stacks, in one program, would wait for each other for ever (jaxlib 0.10.2)."""
+    ours, theirs = INVERSES[name]
+    K = np.stack([covariance(5, 9, seed) for seed in range(np.prod(shape))]).reshape(*shape, 5, 5)
+    np.testing.assert_allclose(jax.jit(ours)(jnp.asarray(K)), theirs(K), atol=1e-8)
+    for function in (ours, jax.vmap(ours)):
+        calls = re.findall(r'lapack_\w+.*num_batch_dims = "(\d)"', jax.jit(function).lower(jnp.asarray(K)).as_text())
+        assert set(calls) == {"0"}
+
+
+def test_elsewhere_a_stack_is_one_call(x64, monkeypatch):
+    K = jnp.asarray(np.stack([covariance(5, 9, seed) for seed in range(3)]))
+    one_by_one = linalg.whitening(K, 0.0)
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    np.testing.assert_allclose(linalg.whitening(K, 0.0), one_by_one, atol=1e-10)

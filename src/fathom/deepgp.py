@@ -140,7 +140,7 @@ class DeepParameters(Stochastic):
             return model
         from fathom.deep.sweeps import sweep
 
-        return sweep(model, X, Y, self.n_sweeps, self.batch_size, self._seed())
+        return sweep(model, X, Y, self.n_sweeps, self.batch_size, self._seed(), method.power)
 
     def _n_starts(self, n: int, d: int) -> int:
         known = (None, "lbfgs", "adam")
@@ -321,7 +321,9 @@ class DeepGPRegressor(DeepParameters, GradientRegressor):
     posterior : of the inducing values of "sampling": "laplace", a Gaussian about what was learnt, by the curvature of
         the objective; or the thesis's "point", which is certain of them.
     power : α of "sep", above 0 to 1.
-    n_sweeps : passes of the explicit iteration of stochastic EP after "sep" has learnt the kernels from the energy.
+    n_sweeps : passes of the explicit iteration of stochastic EP after "sep" has learnt the kernels from the energy. A
+        single layer ends in the posterior of FITC. That is sharper than the energy's own, for which kernels and noise
+        were learnt: for comparing methods, not for better intervals.
 {_COMMON}"""
 
     methods = ("dspp", "dsvi", "gamma", "sampling", "sep")

@@ -17,7 +17,7 @@ from scipy.linalg import lapack, solve_triangular
 
 from fathom.arrays import Array, is_jax, namespace
 
-FEW = 16  # matrices that are factorised one by one
+FEW = 16  # matrices that are factorised side by side
 BLOCK = 64  # rows of a triangle that is inverted by substitution
 JITTERS = (0.0, *(10.0**-p for p in range(8, 1, -1)))  # relative to the mean diagonal
 
@@ -141,20 +141,22 @@ def _jax_whitening() -> Any:
 
 
 def _each(function: Callable[[Array], Array], stack: Array) -> Array:
-    """A function of matrices, one call for each of a few and one call for many.
+    """A function of matrices; on a CPU one call for each, of a few side by side, of many one after the other.
 
-    On a CPU, a LAPACK routine that gets several matrices at once spreads them over the threads of jaxlib 0.10.2 and
-    sometimes waits for them for ever: four of five trainings with three units in a layer hung so.
+    A LAPACK routine that gets several matrices at once spreads them over the threads of jaxlib 0.10.2 and
+    waits for them in one of these threads. As many such calls as there are threads wait for ever: four of five
+    trainings with three units in a layer hung so.
     """
     import jax
     import jax.numpy as jnp
 
-    n = math.prod(stack.shape[:-2])
-    if n > FEW:
+    if jax.default_backend() != "cpu":
         return function(stack)
-    alone = jax.custom_batching.sequential_vmap(function)  # also where the caller maps over models
+    n = math.prod(stack.shape[:-2])
     flat = stack.reshape(n, *stack.shape[-2:])
-    return jnp.stack([alone(flat[i]) for i in range(n)]).reshape(stack.shape)
+    alone = jax.custom_batching.sequential_vmap(function)  # also where the caller maps over models
+    found = jax.lax.map(alone, flat) if n > FEW else jnp.stack([alone(flat[i]) for i in range(n)])
+    return found.reshape(stack.shape)
 
 
 def turned(A: Array) -> Array:
@@ -244,10 +246,14 @@ def log_normal(residual: Array, cov: Array) -> Array:
 
 
 def solve_square(A: Array, B: Array) -> Array:
-    """A⁻¹B of stacks of square matrices that need not be symmetric, in JAX."""
+    """A⁻¹B of stacks of square matrices that need not be symmetric, in JAX, one after the other (see `_each`)."""
+    import jax
     import jax.numpy as jnp
 
-    return jnp.linalg.solve(A, B)
+    alone = jax.custom_batching.sequential_vmap(jnp.linalg.solve)
+    flat = tuple(each.reshape(-1, *each.shape[-2:]) for each in (A, B))
+    found: Array = jax.lax.map(lambda pair: alone(*pair), flat).reshape(B.shape)
+    return found
 
 
 def is_positive(A: Array) -> bool:

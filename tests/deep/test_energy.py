@@ -11,16 +11,18 @@ import pytest
 from fathom.collapsed import condition_sparsely, log_bound
 from fathom.deep import steps
 from fathom.deep.energy import (
+    KEPT,
     Factors,
-    _damped,
+    allowed,
+    asked,
     at_points,
     copies,
     factors_of,
     holding,
+    moved,
     natural,
     penalty,
     posterior,
-    refined,
     through,
 )
 from fathom.deep.methods import METHODS
@@ -57,7 +59,7 @@ def shaken(model, seed=1):
     return eqx.tree_at(lambda old: old.likelihood, eqx.combine(moved, rest), model.likelihood)
 
 
-def log_z_of(model, rows=slice(None), connected=False):
+def log_z_of(model, power=1.0):
     """log Z of every row as a function of the cavities' moments."""
 
     def log_z(means, covs):
@@ -65,10 +67,19 @@ def log_z_of(model, rows=slice(None), connected=False):
             natural(jnp.zeros_like(c), jnp.zeros_like(m))._replace(mean=m, cov=c)
             for m, c in zip(means, covs, strict=True)
         ]
-        f = through(model.layers, beliefs, jnp.asarray(X[rows]), connected)
-        return model.likelihood.tilted(jnp.asarray(Y[rows]), f.mean, f.var, f.residual, 1.0)
+        f = through(model.layers, beliefs, jnp.asarray(X))
+        return model.likelihood.tilted(jnp.asarray(Y), f.mean, f.var, f.residual, power)
 
     return log_z
+
+
+def refined(model, factors, damping=1.0, power=1.0):
+    """One step of the explicit iteration on all rows."""
+    log_z = log_z_of(model, power)
+    return moved(factors, jax.jit(lambda old: asked(old, log_z, len(X), power))(factors), len(X), damping)
+
+
+loss = eqx.filter_jit(steps.loss)
 
 
 def empty(model):
@@ -89,14 +100,15 @@ def fitc(model):
     return kernel + WN(variance=float(model.likelihood.noise()[0])), np.asarray(model.layers[0].Z[0])
 
 
-def test_explicit_iteration_ends_in_the_fitc_posterior():
+@pytest.mark.parametrize("power", [1.0, 0.3])
+def test_explicit_iteration_ends_in_the_fitc_posterior(power):
     model = model_of()
-    factors = refined(empty(model), log_z_of(model), len(X), damping=1.0)
-    again = refined(factors, log_z_of(model), len(X), damping=1.0)
+    factors = refined(model, empty(model), power=power)
+    again = refined(model, factors, power=power)
     for a, b in zip(jax.tree.leaves(factors), jax.tree.leaves(again), strict=True):
         assert np.allclose(a, b, atol=1e-8)
     new = np.linspace(-2.5, 2.5, 9)[:, None]
-    found, _, _ = held(model, factors)(jnp.asarray(new), None)
+    found, _, _ = eqx.filter_jit(held(model, factors))(jnp.asarray(new), None)
     kernel, Z = fitc(model)
     exact = condition_sparsely(GP(kernel), X, Y, Z, 1.0)
     assert np.allclose(found.mean[0], exact.mean(new), atol=1e-4)
@@ -105,8 +117,8 @@ def test_explicit_iteration_ends_in_the_fitc_posterior():
 
 def test_a_minibatch_moves_a_part_of_the_way():
     model = model_of()
-    whole = refined(empty(model), log_z_of(model), len(X), damping=1.0)
-    part = refined(empty(model), log_z_of(model), len(X), damping=0.25)
+    whole = refined(model, empty(model))
+    part = refined(model, empty(model), damping=0.25)
     assert np.allclose(4 * part.precision[0], whole.precision[0])
 
 
@@ -121,7 +133,7 @@ def test_factors_are_held_and_given_back():
 def test_sweeps_over_minibatches_come_near_the_fitc_posterior():
     model = model_of()
     swept = sweep(model, X, Y, 40, 10, seed=0)
-    whole = held(model, refined(empty(model), log_z_of(model), len(X), damping=1.0))
+    whole = held(model, refined(model, empty(model)))
     new = jnp.linspace(-2, 2, 9)[:, None]
     assert np.allclose(swept(new, None)[0].mean, whole(new, None)[0].mean, atol=0.1)
 
@@ -129,40 +141,53 @@ def test_sweeps_over_minibatches_come_near_the_fitc_posterior():
 def test_sweeps_of_a_deep_model_stay_sound():
     model = model_of((2,))
     swept = sweep(model, X, Y, 3, 15, seed=0)
-    f, _, _ = swept(jnp.asarray(X), None)
+    f, _, _ = eqx.filter_jit(swept)(jnp.asarray(X), None)
     assert np.all(np.isfinite(f.mean)) and np.all(f.var > 0)  # noqa: PT018
     assert np.mean((f.mean[0] - Y) ** 2) < 0.8 * np.var(Y)
 
 
-def test_a_step_without_a_cavity_is_halved():
+def least_precision(factors, n):
+    """Of the posterior that N copies of the first factor leave, where the prior's is 1."""
+    return np.linalg.eigvalsh(np.eye(6) + n * np.asarray(factors.precision[0][0])).min()
+
+
+def test_a_step_that_takes_too_much_of_the_prior_is_halved():
     model = model_of()
-    asked = -jnp.eye(6)[None]  # a precision that would leave none
-    moved = _damped(empty(model), Factors([asked], [jnp.zeros((1, 6))]), 10.0, 1.0)
-    assert np.linalg.eigvalsh(np.eye(6) + 10 * np.asarray(moved.precision[0][0])).min() > 0
-    assert np.any(moved.precision[0] != 0)
+    asked = -jnp.eye(6)[None]  # a precision that would leave no posterior
+    new = moved(empty(model), Factors([asked], [jnp.zeros((1, 6))]), 10.0, 1.0)
+    assert KEPT < least_precision(new, 10) < 1
+    narrow = moved(empty(model), Factors([-asked], [jnp.zeros((1, 6))]), 10.0, 1.0)
+    assert np.isclose(least_precision(narrow, 10), 11)  # what narrows is taken whole
+
+
+def test_an_iteration_begins_where_it_may_go_on():
+    bent = Factors([jnp.diag(jnp.array([-0.2, 0.0, 0.1, 0.2, 0.3, 0.4]))[None]], [jnp.ones((1, 6))])
+    assert least_precision(bent, 10) < 0
+    begun = allowed(bent, 10)
+    assert KEPT < least_precision(begun, 10) < 1
+    assert np.allclose(begun.precision[0][0, 1:, 1:], bent.precision[0][0, 1:, 1:])
+    assert eqx.tree_equal(begun, allowed(begun, 10), rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("widths", [(), (2,)])
 def test_energy_of_one_row_is_its_evidence(widths):
     model = shaken(model_of(widths))
     x, y = jnp.asarray(X[:1]), jnp.asarray(Y[:1])
-    energy = steps.loss(model, SEP, x, y, None, 1.0, jnp.asarray(1.0))[0]
+    energy = loss(model, SEP, x, y, None, 1.0, jnp.asarray(1.0))[0]
     empty_model = [natural(0 * q.cov, 0 * q.mean) for q in map(posterior, model.layers)]
-    f = through(model.layers, empty_model, x)
+    f = eqx.filter_jit(through)(model.layers, empty_model, x)
     assert np.isclose(energy, -model.likelihood.marginal(y, f.mean, f.var)[0])
 
 
 def test_energy_tends_to_the_fitc_evidence():
     model = model_of()
-    model = held(model, refined(empty(model), log_z_of(model), len(X), damping=1.0))
+    model = held(model, refined(model, empty(model)))
     kernel, Z = fitc(model)
     exact = float(log_bound(kernel, jnp.asarray(X), jnp.asarray(Y), jnp.asarray(Z), 1.0))
 
     def energy(power):
         method = dataclasses.replace(SEP, power=power)
-        return len(X) * float(
-            steps.loss(model, method, jnp.asarray(X), jnp.asarray(Y), None, 1.0, jnp.asarray(30.0))[0]
-        )
+        return len(X) * float(loss(model, method, jnp.asarray(X), jnp.asarray(Y), None, 1.0, jnp.asarray(30.0))[0])
 
     assert np.isclose(-energy(1e-4), exact, atol=2e-3)
     assert not np.isclose(-energy(1.0), exact, atol=0.1)  # with one factor for all rows only a limit is exact
@@ -197,9 +222,10 @@ def test_a_residual_that_rounding_makes_negative_leaves_a_finite_energy(power):
     """Many inducing points explain all of the variance and, by 1e-6, more; less noise than that was NaN."""
     model = shaken(model_of((2,), m=25, data=(np.linspace(-2, 2, 30)[:, None], Y)))
     model = eqx.tree_at(lambda old: old.likelihood.log_noise, model, jnp.log(jnp.array([1e-8])))
-    assert through(model.layers, [posterior(layer) for layer in model.layers], jnp.asarray(X)).residual.min() >= 0
+    f = eqx.filter_jit(through)(model.layers, [posterior(layer) for layer in model.layers], jnp.asarray(X))
+    assert f.residual.min() >= 0
     method = dataclasses.replace(SEP, power=power)
-    assert np.isfinite(steps.loss(model, method, jnp.asarray(X), jnp.asarray(Y), None, 1.0, jnp.asarray(30.0))[0])
+    assert np.isfinite(loss(model, method, jnp.asarray(X), jnp.asarray(Y), None, 1.0, jnp.asarray(30.0))[0])
 
 
 def test_power_of_a_gaussian_against_quadrature():
@@ -217,5 +243,5 @@ def test_power_of_a_gaussian_against_quadrature():
 
 def test_power_of_a_probit_tends_to_the_closed_form():
     y, mean, var = jnp.asarray([[1.0], [0.0]]), jnp.asarray([[0.4], [0.2]]), jnp.asarray([[0.5], [1.5]])
-    near = Bernoulli().tilted(y, mean, var, var, 1.0 - 1e-9)
+    near = eqx.filter_jit(Bernoulli().tilted)(y, mean, var, var, 1.0 - 1e-9)
     assert np.allclose(near, Bernoulli().marginal(y, mean, var), atol=1e-6)

@@ -103,9 +103,9 @@ def test_moments_of_a_layer_against_a_fine_rule(kernel, mean, monkeypatch):
     layer = layer_of(kernel, mean=mean)
     x, _ = inputs(2, scale=0.3)
     q = values(layer)
-    found = matched(layer, *q, x)
+    found = eqx.filter_jit(matched)(layer, *q, x)
     monkeypatch.setattr(matching, "NODES", {2: 25})
-    exact = matching._by_quadrature(layer, *q, x)
+    exact = eqx.filter_jit(matching._by_quadrature)(layer, *q, x)
     for a, b in zip(found, exact, strict=True):
         assert np.allclose(a, b, rtol=1e-4, atol=1e-5)
 
@@ -114,7 +114,7 @@ def test_without_uncertainty_a_layer_answers_as_at_points():
     layer = layer_of("SE")
     x, _ = inputs(2, scale=0.0)
     q = values(layer)
-    for a, b in zip(matched(layer, *q, x), at_points(layer, *q, x.mean), strict=True):
+    for a, b in zip(eqx.filter_jit(matched)(layer, *q, x), at_points(layer, *q, x.mean), strict=True):
         assert np.allclose(a, b, atol=1e-8)
 
 
@@ -134,7 +134,7 @@ def test_shared_inducing_inputs_give_the_same_moments():
     shared = eqx.tree_at(lambda old: (old.theta, old.Z), layer, (layer.theta[:1], layer.Z[:1]))
     x, _ = inputs(2)
     q = values(layer)
-    for a, b in zip(matched(own, *q, x), matched(shared, *q, x), strict=True):
+    for a, b in zip(*(eqx.filter_jit(matched)(one, *q, x) for one in (own, shared)), strict=True):
         assert np.allclose(a, b)
 
 

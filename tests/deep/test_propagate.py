@@ -48,6 +48,7 @@ def test_one_site_at_zero_is_ppgpr_on_deterministic_features():
     assert np.allclose(predictive(model.likelihood, Y, f, log_weights), one)
 
 
+@eqx.filter_jit
 def mixture_density(model, n):
     """By a grid of Gauss-Hermite points."""
     at = with_sites(model, *_hermite(n))
@@ -67,7 +68,7 @@ def test_gauss_hermite_converges_to_the_predictive_of_the_deep_gp():
     assert errors[0] > errors[1] > errors[2]
     assert errors[2] < 1e-3
     sites, log_weights = samples(jax.random.key(3), 20_000, len(X), (2,), "float64")
-    f, _, _ = propagate(model.layers, jnp.asarray(X), sites)
+    f, _, _ = eqx.filter_jit(propagate)(model.layers, jnp.asarray(X), sites)
     drawn = predictive(model.likelihood, Y, f, log_weights)
     assert np.allclose(drawn, fine, atol=0.05)
 

@@ -37,10 +37,13 @@ def model_of(widths, seed=1, **settings):
     return eqx.tree_at(lambda m: [k.theta for k in m.layers], model, [0.3 * k.theta for k in model.layers])
 
 
+loss = eqx.filter_jit(steps.loss)
+
+
 def value(model, method=SAMPLING, n=10, key=0):
     points = model.points(jax.random.key(key), n, len(X), jnp.float64)
     data = jnp.asarray(X), jnp.asarray(Y), points, 1.0, jnp.asarray(float(len(X)))
-    return -len(X) * float(steps.loss(model, method, *data)[0])
+    return -len(X) * float(loss(model, method, *data)[0])
 
 
 @pytest.mark.parametrize("density", [True, False])
@@ -114,11 +117,12 @@ def test_gradients_at_fixed_draws():
     model = model_of((1,))
     vector, points = jnp.asarray(restarts._flat(model)), model.points(jax.random.key(0), 10, len(X), jnp.float64)
     fixed = (points, jnp.asarray(X), jnp.asarray(Y), SAMPLING, restarts._Reading.of(model))
-    gradient = jax.grad(restarts._value)(vector, *fixed)
+    at = jax.jit(lambda v: restarts._value(v, *fixed))
+    gradient = jax.jit(jax.grad(at))(vector)
     direction = jax.tree.map(jnp.zeros_like, eqx.filter(model, eqx.is_inexact_array))
     moved = jax.tree.map(lambda a: jnp.asarray(np.random.default_rng(0).standard_normal(a.shape)), direction.layers)
     direction = ravel_pytree(eqx.tree_at(lambda old: old.layers, direction, moved))[0]  # the least noise is not learnt
-    ahead, behind = (restarts._value(vector + h * direction, *fixed) for h in (1e-5, -1e-5))
+    ahead, behind = (at(vector + h * direction) for h in (1e-5, -1e-5))
     assert np.isclose(gradient @ direction, (ahead - behind) / 2e-5, rtol=1e-4)
 
 
