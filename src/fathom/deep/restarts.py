@@ -41,7 +41,7 @@ NATS = 4.0  # of the objective, by which a model of the average weighs e times l
 GROWN = 3  # models of one layer less that are starts too
 REACH = 3.0  # how far a parameter may go from where it began: logarithms (a factor 20), places in standard units
 FREE = 10.0  # and whitened values: a few standard deviations of the prior
-TOLERANCE, ROUGH = 1e-7, 1e-5  # of a climb, and of one whose ends are only starts of the next
+TOLERANCE = 1e-7  # of every climb: ends of a rougher one (1e-5) are worse starts of the next
 ITERATIONS, EACH = 500, 5  # of a climb: at least, and for each parameter
 EVERY = 20  # evaluations between two reports
 
@@ -66,7 +66,6 @@ class _Task:
     max_iterations: int | None
     seed: int
     n_classes: int
-    tolerance: float = TOLERANCE
 
     def rows(self) -> tuple[Array, Array, Method]:
         return jnp.asarray(self.X, self.arch.dtype), jnp.asarray(self.Y, self.arch.dtype), self.method
@@ -84,8 +83,7 @@ class _Task:
         """Climbs of one layer more each, this one last, where models of one can be starts of the next."""
         if self.n_starts == 1 or not grows(self.arch, self.X.shape[1]):
             return [self]
-        before = replace(self, arch=replace(self.arch, widths=self.arch.widths[:-1]), tolerance=ROUGH)
-        return [*before.stages(), self]
+        return [*replace(self, arch=replace(self.arch, widths=self.arch.widths[:-1])).stages(), self]
 
 
 def learn(
@@ -158,7 +156,7 @@ def _climbed(task: _Task, shallower: list[End], watch: _Watch) -> list[End]:
         return values, slopes
 
     with linalg.calm_threads(task.arch.n_inducing):  # and the answer does not hang on their number
-        runs = climb_together(climb, list(objective.vectors), objective.space, watch.total, task.tolerance)
+        runs = climb_together(climb, list(objective.vectors), objective.space, watch.total, TOLERANCE)
     tops = np.stack([run.vector for run in runs])
     values = np.array([-np.inf if run.status == "failed" else run.value for run in runs])
     if task.arch.widths:  # a single layer draws nothing
