@@ -144,6 +144,8 @@ def test_sweeps_of_a_deep_model_stay_sound():
     f, _, _ = eqx.filter_jit(swept)(jnp.asarray(X), None)
     assert np.all(np.isfinite(f.mean)) and np.all(f.var > 0)  # noqa: PT018
     assert np.mean((f.mean[0] - Y) ** 2) < 0.8 * np.var(Y)
+    for layer in swept.layers:  # hidden ones ask for factors that would take the prior away
+        assert np.linalg.norm(layer.lower(), 2, (-2, -1)).max() ** 2 < 1 / KEPT
 
 
 def least_precision(factors, n):
