@@ -26,8 +26,8 @@ from fathom.deep.matching import Matched, at_points, matched
 
 LEAST = 0.1  # a variance is at least this part of its residual: below it cancellation has eaten the rest
 
-# Of the prior's precision, that the explicit iteration keeps in every direction: hidden layers ask for factors that are
-# not positive, and with no more than some of it left two layers on concrete came to means of 775 in ten sweeps.
+# The explicit iteration keeps this part of the prior's precision in every direction. Hidden layers ask for factors that
+# are not positive: as long as there only had to be a cavity, means went to 775 in ten sweeps (two layers, concrete).
 KEPT = 0.5
 
 
