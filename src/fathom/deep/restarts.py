@@ -41,7 +41,7 @@ NATS = 4.0  # of the objective, by which a model of the average weighs e times l
 GROWN = 3  # models of one layer less that are starts too
 REACH = 3.0  # how far a parameter may go from where it began: logarithms (a factor 20), places in standard units
 FREE = 10.0  # and whitened values: a few standard deviations of the prior
-TOLERANCE = 1e-7  # of every climb: ends of a rougher one (1e-5) are worse starts of the next
+TOLERANCE = 1e-7  # of every climb
 ITERATIONS, EACH = 500, 5  # of a climb: at least, and for each parameter
 EVERY = 20  # evaluations between two reports
 
