@@ -114,7 +114,7 @@ def plot(result: dict[str, Any], path: Path) -> None:
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    from fathom.drawing import ACCENT, FAINT, PARTS, STYLE
+    from fathom.plotting.style import ACCENT, FAINT, PARTS, STYLE
 
     groups: dict[str, list[dict[str, Any]]] = {}
     for r in result["rows"]:

@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from fathom import datasets, metrics
-from fathom.data import Scaler
+from fathom import metrics
+from fathom.data import datasets
+from fathom.data.dataset import Scaler
 from fathom.predictive import Predictive
 
 LEAKS = {"bike": ("x16", "x17")}  # their sum is the target
@@ -139,7 +140,7 @@ def dots(result: dict[str, Any], path: Path, labels: Sequence[str] = SCORES[:-1]
     """One panel for each score and data set, a dot with its standard error for each model: further left is better."""
     from matplotlib.figure import Figure
 
-    from fathom.drawing import ACCENT, FAINT, PARTS, STYLE
+    from fathom.plotting.style import ACCENT, FAINT, PARTS, STYLE
 
     table = result["rows"]
     sets, models = (list(dict.fromkeys(row[key] for row in table)) for key in ("data", "model"))

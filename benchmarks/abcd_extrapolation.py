@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from fathom import KernelSearch, datasets, metrics
-from fathom.data import Dataset
-from fathom.kernelsearch import KernelSearch as Search
+from fathom import KernelSearch, metrics
+from fathom.data import datasets
+from fathom.data.dataset import Dataset
+from fathom.estimators.search import KernelSearch as Search
 from fathom.search.grammar import baseline
 
 SERIES = ("ts_airline", "ts_solar", "ts_mauna", "ts_wheat", "ts_radio", "ts_unemployment", "ts_internet")

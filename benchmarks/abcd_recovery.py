@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fathom import GPRegressor, KernelSearch
-from fathom.exact import GP
+from fathom.gp.exact import GP
 from fathom.kernels.algebra import canonical, n_effective, terms
 from fathom.kernels.base import Kernel
 from fathom.kernels.combine import Operator, join

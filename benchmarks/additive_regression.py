@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from fathom import GPRegressor, datasets, metrics
-from fathom.data import train_test_split
+from fathom import GPRegressor, metrics
+from fathom.data import datasets
+from fathom.data.dataset import train_test_split
 
 PAPER = {  # GP Squared-exp: (MSE, NLL)
     "bach_synth": (0.045, -0.131),

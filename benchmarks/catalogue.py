@@ -11,8 +11,9 @@ from typing import Any
 import _uci
 import numpy as np
 
-from fathom import DeepGPClassifier, datasets
-from fathom.compare import by_gradient
+from fathom import DeepGPClassifier
+from fathom.data import datasets
+from fathom.estimators.comparison import by_gradient
 
 MODELS = ("svgp", "odsvgp", "ppgpr", "dsvi", "gamma", "dspp")
 TASKS = ("regression", "multioutput", "timeseries", "classification")

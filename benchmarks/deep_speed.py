@@ -18,10 +18,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from fathom.deep import steps
 from fathom.deep.methods import METHODS
 from fathom.deep.model import Architecture, build
-from fathom.deep.train import CHUNK
+from fathom.deep.training import steps
+from fathom.deep.training.loop import CHUNK
 
 PEERS = "FATHOM_PEERS"
 SIZES = {(100, 256): 5.0, (300, 256): 3.5, (100, 1024): 3.5}  # (M, batch) and the ratio asked for

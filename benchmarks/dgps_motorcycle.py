@@ -10,7 +10,7 @@ import _dgps
 import numpy as np
 from _dgps import Cell
 
-from fathom import datasets
+from fathom.data import datasets
 
 CELLS = [Cell("5.16", 133, layers, 5, pseudo) for pseudo in (10, 25, 50) for layers in (1, 2, 3)]
 

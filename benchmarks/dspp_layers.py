@@ -8,7 +8,7 @@ from typing import Any
 
 import _uci
 
-from fathom.compare import by_gradient
+from fathom.estimators.comparison import by_gradient
 
 SETS = ("concrete", "kin8nm", "bike", "kin40k")
 MODELS = {

@@ -8,7 +8,7 @@ from typing import Any
 
 import _uci
 
-from fathom.compare import DEEP, by_gradient
+from fathom.estimators.comparison import DEEP, by_gradient
 
 SETS = ("sarcos_test4449", "energy", "naval")
 MODELS = ("svgp", "ppgpr", "dsvi", "gamma", "dspp")

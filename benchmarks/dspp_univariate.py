@@ -17,7 +17,7 @@ from typing import Any
 import _uci
 import numpy as np
 
-from fathom.compare import by_gradient
+from fathom.estimators.comparison import by_gradient
 from fathom.predictive import Predictive
 
 SETS = ("boston", "concrete", "energy", "kin8nm", "power", "wine_red", "protein", "pol", "bike", "kin40k")

@@ -12,7 +12,8 @@ from typing import Any
 import _uci
 import numpy as np
 
-from fathom import DeepGPRegressor, datasets, metrics
+from fathom import DeepGPRegressor, metrics
+from fathom.data import datasets
 
 SETS = ("boston", "concrete", "energy-1", "energy-2", "kin8nm", "naval-1", "naval-2", "power", "wine_red", "wine_white")
 MODELS = {"GP-50": (), "DGP-1-50": (1,), "DGP-2-50": (2,)}

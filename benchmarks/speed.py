@@ -12,7 +12,7 @@ from scipy.linalg import lapack
 from threadpoolctl import threadpool_limits
 
 from fathom import GPRegressor
-from fathom.evidence import Evidence
+from fathom.gp.evidence import Evidence
 from fathom.kernels import parse, to_vector
 
 KERNEL = "SE*Per(period=1.1)*Lin + SE + RQ + Lin*Lin + WN(variance=0.1)"

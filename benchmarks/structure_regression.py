@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from fathom import KernelSearch, datasets, metrics
-from fathom.data import train_test_split
+from fathom import KernelSearch, metrics
+from fathom.data import datasets
+from fathom.data.dataset import train_test_split
 
 PAPER = {  # Structure Search: (MSE, NLL)
     "bach_synth": (0.044, -0.141),

@@ -26,7 +26,7 @@ def test_commands_run(page, tmp_path, monkeypatch):
     """Each line `fathom …` of a page, in order, in one empty folder."""
     from typer.testing import CliRunner
 
-    from fathom.cli import app
+    from fathom.cli.app import app
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("FATHOM_DATA", raising=False)

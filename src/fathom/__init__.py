@@ -14,30 +14,36 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fathom.data import Dataset, Scaler, load_csv
-    from fathom.deepgp import DeepGPClassifier, DeepGPRegressor
-    from fathom.estimators import GPRegressor
-    from fathom.kernelsearch import KernelSearch
-    from fathom.modelfile import load, save
+    from fathom.data.dataset import Dataset, Scaler, load_csv
+    from fathom.estimators.deep import DeepGPClassifier, DeepGPRegressor
+    from fathom.estimators.exact import GPRegressor
+    from fathom.estimators.modelfile import load, save
+    from fathom.estimators.search import KernelSearch
+    from fathom.estimators.sparse import SparseGPRegressor
     from fathom.predictive import Predictive
-    from fathom.sparsegp import SparseGPRegressor
 
 __version__ = "0.1.0"
 
 _HOME_OF = {
-    "Dataset": "data",
-    "Scaler": "data",
-    "load_csv": "data",
-    "GPRegressor": "estimators",
-    "KernelSearch": "kernelsearch",
-    "SparseGPRegressor": "sparsegp",
-    "DeepGPRegressor": "deepgp",
-    "DeepGPClassifier": "deepgp",
-    "save": "modelfile",
-    "load": "modelfile",
+    "Dataset": "data.dataset",
+    "Scaler": "data.dataset",
+    "load_csv": "data.dataset",
+    "GPRegressor": "estimators.exact",
+    "KernelSearch": "estimators.search",
+    "SparseGPRegressor": "estimators.sparse",
+    "DeepGPRegressor": "estimators.deep",
+    "DeepGPClassifier": "estimators.deep",
+    "save": "estimators.modelfile",
+    "load": "estimators.modelfile",
     "Predictive": "predictive",
 }
-_MODULES = ("kernels", "datasets", "metrics", "exact", "evidence", "data", "plotting")
+_ROOMS = {
+    "kernels": "kernels",
+    "datasets": "data.datasets",
+    "metrics": "metrics",
+    "data": "data",
+    "plotting": "plotting",
+}
 
 __all__ = [
     "Dataset",
@@ -61,8 +67,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in _HOME_OF:
         value = getattr(importlib.import_module(f"fathom.{_HOME_OF[name]}"), name)
-    elif name in _MODULES:
-        value = importlib.import_module(f"fathom.{name}")
+    elif name in _ROOMS:
+        value = importlib.import_module(f"fathom.{_ROOMS[name]}")
     else:
         raise AttributeError(f"module 'fathom' has no attribute {name!r}")
     globals()[name] = value

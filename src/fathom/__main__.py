@@ -1,5 +1,5 @@
 """`python -m fathom` is the `fathom` command."""
 
-from fathom.cli import main
+from fathom.cli.app import main
 
 main()

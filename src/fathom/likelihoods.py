@@ -15,8 +15,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from fathom import linalg
-from fathom.arrays import Array
+from fathom.base import linalg
+from fathom.base.arrays import Array
 
 LOG_2PI = math.log(2 * math.pi)
 

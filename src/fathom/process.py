@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
-from fathom.arrays import Array
+from fathom.base.arrays import Array
 
 
 @runtime_checkable

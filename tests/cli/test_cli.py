@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 import fathom
-from fathom.cli import app
+from fathom.cli.app import app
 
 FOREIGN = {"jax", "numpy", "pandas", "sklearn", "matplotlib", "scipy"}
 
@@ -76,7 +76,7 @@ def test_help_and_version():
 
 
 def test_help_loads_nothing_heavy():
-    code = "import sys, fathom.cli; print(' '.join({name.split('.')[0] for name in sys.modules}))"
+    code = "import sys, fathom.cli.app; print(' '.join({name.split('.')[0] for name in sys.modules}))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not FOREIGN & set(loaded)
 
@@ -228,7 +228,7 @@ def test_compare_in_json_and_repeatable(plane):
 
 def test_the_mean_baseline_is_the_training_gaussian(plane):
     from fathom import metrics
-    from fathom.data import k_folds
+    from fathom.data.dataset import k_folds
     from fathom.predictive import Predictive
 
     data = fathom.load_csv(plane, target="wave", drop="difference")
@@ -247,7 +247,7 @@ def test_a_model_that_fails_is_a_footnote(plane):
 
 
 def test_the_best_scores_are_found():
-    from fathom.compare import best_rows
+    from fathom.estimators.comparison import best_rows
 
     rows = [
         {"NLL": 2.0, "RMSE": 1.0, "CRPS": None, "coverage": 1.0},
@@ -319,6 +319,6 @@ def test_a_benchmark_runs_and_leaves_its_results(benchmarks, somewhere):
 
 
 def test_the_registry_of_the_clone_is_found():
-    from fathom import bench
+    from fathom.cli import bench
 
     assert "speed" in bench.benchmarks()

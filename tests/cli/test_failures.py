@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from fathom import console
-from fathom.cli import app
-from fathom.estimators import GPRegressor
+from fathom.cli import console
+from fathom.cli.app import app
+from fathom.estimators.exact import GPRegressor
 
 SAVED = "gp, fitc, vfe, svgp, odsvgp, ppgpr, dsvi, gamma, dspp"
 
@@ -144,7 +144,7 @@ def test_unknown_and_unusable_benchmarks(somewhere, monkeypatch):
 
 
 def test_no_registry_at_all(somewhere, monkeypatch):
-    from fathom import bench
+    from fathom.cli import bench
 
     monkeypatch.setattr(bench, "__file__", str(somewhere / "a" / "b" / "bench.py"))
     fails("there is no folder of benchmarks: run this in a clone", "bench")
@@ -180,7 +180,7 @@ def test_a_full_disk_leaves_the_old_model(model, monkeypatch):
 
 def test_a_write_that_breaks_off_leaves_nothing(model, monkeypatch):
     before = files()
-    monkeypatch.setattr("fathom.forecast.Forecast.csv", full)
+    monkeypatch.setattr("fathom.cli.predict.Forecast.csv", full)
     fails("cannot write f.csv: No space left on device", *_forecast(model))
     assert files() == before
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from fathom.automatic import command_line
-from fathom.cli import app
+from fathom.cli.app import app
+from fathom.cli.report import command_line
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from fathom.cli import app
+from fathom.cli.app import app
 from fathom.search.trace import Trace
 
 

@@ -8,8 +8,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from fathom.collapsed import condition_sparsely, log_bound
-from fathom.deep import steps
 from fathom.deep.energy import (
     KEPT,
     Factors,
@@ -28,9 +26,11 @@ from fathom.deep.energy import (
 from fathom.deep.methods import METHODS
 from fathom.deep.model import Architecture, build
 from fathom.deep.sweeps import sweep
-from fathom.exact import GP
+from fathom.deep.training import steps
+from fathom.gp.exact import GP
 from fathom.kernels.stationary import WN
 from fathom.likelihoods import Bernoulli
+from fathom.sparse.collapsed import condition_sparsely, log_bound
 
 SEP = METHODS["sep"]
 RNG = np.random.default_rng(0)

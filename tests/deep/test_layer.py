@@ -6,16 +6,16 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from fathom import linalg
-from fathom.collapsed import condition_sparsely, log_bound
+from fathom.base import linalg
 from fathom.deep.layer import EXPLAINED, FAR, MANY, Far, Form, Layer
 from fathom.deep.methods import METHODS
 from fathom.deep.model import DeepGP
-from fathom.deep.steps import Knobs, begin, loss, run, with_natural
-from fathom.exact import GP
+from fathom.deep.training.steps import Knobs, begin, loss, run, with_natural
+from fathom.gp.exact import GP
 from fathom.kernels.leaves import SE, WN
 from fathom.kernels.vector import to_vector
 from fathom.likelihoods import Gaussian
+from fathom.sparse.collapsed import condition_sparsely, log_bound
 
 NOISE = 0.3
 RNG = np.random.default_rng(0)

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fathom.deep import matching
+from fathom.deep import moments as matching
 from fathom.deep.layer import Moments
-from fathom.deep.matching import at_points, expectations, matched, pairs
 from fathom.deep.methods import METHODS
 from fathom.deep.model import Architecture, build
+from fathom.deep.moments import at_points, expectations, matched, pairs
 from fathom.kernels.algebra import bind
 from fathom.kernels.syntax import parse
 

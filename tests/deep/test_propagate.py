@@ -10,7 +10,7 @@ from fathom.deep.methods import METHODS
 from fathom.deep.model import Architecture, build, principal
 from fathom.deep.objective import elbo, predictive
 from fathom.deep.propagate import Sites, _standardised, make_sites, propagate, samples
-from fathom.deep.steps import loss
+from fathom.deep.training.steps import loss
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((9, 2))

@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 from jax.flatten_util import ravel_pytree
 from scipy.stats import multivariate_normal, norm
 
-from fathom.deep import paths, restarts, settle, starts, steps
+from fathom.deep import functions as paths
+from fathom.deep import restarts, settle, starts
 from fathom.deep.layer import Moments
 from fathom.deep.methods import METHODS
 from fathom.deep.model import Architecture
 from fathom.deep.objective import joint, predictive
+from fathom.deep.training import steps
 
 SAMPLING = METHODS["sampling"]
 POINT = dataclasses.replace(SAMPLING, laplace=False)

@@ -8,8 +8,8 @@ from scipy.stats import norm
 
 from fathom.deep.heldout import AS_LEARNT, FACTORS, latent, plain, profile, scaled, score, tails, together
 from fathom.deep.methods import METHODS
-from fathom.deep.schedule import Plan, carry_out, chosen
-from fathom.deep.train import Trained, train, whole
+from fathom.deep.training.loop import Trained, train, whole
+from fathom.deep.training.schedule import Plan, carry_out, chosen
 from fathom.predictive import Predictive
 from tests.deep.test_train import SETTINGS, X, Y, start
 
@@ -22,7 +22,7 @@ def planned():
 
 
 def test_every_row_is_held_out_once():
-    from fathom.deep.train import _Training
+    from fathom.deep.training.loop import _Training
 
     rows = []
     for part in range(5):
@@ -170,8 +170,8 @@ def test_the_last_training_is_on_all_rows(planned):
 
 
 def test_every_run_has_batches_of_one_size(monkeypatch):
-    from fathom.deep import steps
-    from fathom.deep import train as training
+    from fathom.deep.training import loop as training
+    from fathom.deep.training import steps
 
     shapes = set()
 

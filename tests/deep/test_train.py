@@ -9,12 +9,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from fathom.deep import steps
-from fathom.deep.checkpoint import CheckpointError
 from fathom.deep.heldout import latent, profile, score
 from fathom.deep.methods import METHODS
 from fathom.deep.model import Architecture, build, few_valued, noise_floor
-from fathom.deep.train import Settings, train
+from fathom.deep.training import steps
+from fathom.deep.training.checkpoint import CheckpointError
+from fathom.deep.training.loop import Settings, train
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((80, 2))

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fathom.data import (
+from fathom.data.dataset import (
     Columns,
     DataError,
     Dataset,

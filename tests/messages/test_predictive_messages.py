@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from tests.test_predictive import random_mixture
 
 from fathom.predictive import Predictive
+from tests.test_predictive import random_mixture
 
 
 def test_rounding_below_zero_is_clipped() -> None:

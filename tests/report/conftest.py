@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import fathom
-from fathom.data import Dataset
-from fathom.execute import executor
+from fathom.base.execute import executor
+from fathom.data.dataset import Dataset
 from fathom.report.facts import gather
 
 

@@ -10,10 +10,10 @@ import pytest
 from scipy.stats import kstest
 
 from fathom import GPRegressor
-from fathom.data import Dataset
-from fathom.exact import GP
+from fathom.data.dataset import Dataset
+from fathom.gp.exact import GP
 from fathom.kernels import parse
-from fathom.report.criticism import check
+from fathom.report.measure.checks import check
 
 KERNEL = "SE(lengthscale=3) + Per(lengthscale=1, period=1.3) + WN(variance=0.2)"
 SERIES = 40

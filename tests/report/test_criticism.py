@@ -7,14 +7,15 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-from fathom.data import Dataset
-from fathom.estimators import GPRegressor
-from fathom.exact import GP
+from fathom.data.dataset import Dataset
+from fathom.data.timeaxis import TimeRule
+from fathom.estimators.exact import GPRegressor
+from fathom.gp.exact import GP
 from fathom.kernels.syntax import parse
-from fathom.report import criticism, statistics
-from fathom.report.criticism import Check, check, curves, failed
-from fathom.report.verdicts import probability, verdict
-from fathom.timeaxis import TimeRule
+from fathom.report.measure import checks as criticism
+from fathom.report.measure import statistics
+from fathom.report.measure.checks import Check, check, curves, failed
+from fathom.report.words.verdicts import probability, verdict
 
 KERNEL = "SE(lengthscale=1.5) + WN(variance=0.3)"
 TIMES = np.linspace(0, 10, 60)[:, None]

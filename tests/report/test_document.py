@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import fathom
-from fathom.data import Dataset
+from fathom.data.dataset import Dataset
 from fathom.report import document
-from fathom.report.words import percent
+from fathom.report.words.text import percent
 
 VOID = {"meta", "br", "link", "img", "input", "hr"}
 
@@ -157,7 +157,7 @@ def test_the_headline_and_the_picture_forecast_alike(searched):
 
 
 def test_disagreement_of_models_within_reach_is_told(searched):
-    from fathom.report import agreement
+    from fathom.report.words.text import agreement
 
     data, model = searched
     found = document.make(model, data)

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import fathom
-from fathom.data import Dataset
+from fathom.data.dataset import Dataset
 from fathom.kernels.algebra import simplify, terms
 from fathom.kernels.syntax import parse
-from fathom.report.anatomy import Anatomy
 from fathom.report.facts import Facts, gather
-from fathom.report.regions import factors_of, regions_of
-from fathom.report.selection import folds, held_out, select
+from fathom.report.measure.anatomy import Anatomy
+from fathom.report.measure.regions import factors_of, regions_of
+from fathom.report.measure.selection import folds, held_out, select
 
 X = np.linspace(0.0, 6.0, 37)
 Y = 3 + 0.8 * X + np.sin(2 * np.pi * X) + 0.2 * np.cos(17 * X)

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 import fathom
-from fathom.data import Dataset
-from fathom.exact import GP
+from fathom.data.dataset import Dataset
+from fathom.data.timeaxis import TimeRule
+from fathom.gp.exact import GP
 from fathom.kernels import parse
 from fathom.report import prose
-from fathom.report.scales import axis_ticks
-from fathom.report.shape import applies, straightness
-from fathom.report.words import Axis, between, differing
-from fathom.timeaxis import TimeRule
+from fathom.report.draw.scales import axis_ticks
+from fathom.report.measure.shape import applies, straightness
+from fathom.report.words.text import Axis, between, differing
 from tests.report.test_prose import MONTHLY, PRODUCTS, SWITCHES, X, Y, facts_of, own, part_of
 
 # -- where a part applies ----------------------------------------------------------------------------------------

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import fathom
-from fathom.data import Dataset
+from fathom.data.dataset import Dataset
+from fathom.data.timeaxis import TimeRule
 from fathom.report import prose
 from fathom.report.facts import gather
-from fathom.report.words import Axis, between, counted, number, percent, quantity
-from fathom.timeaxis import TimeRule
+from fathom.report.words.text import Axis, between, counted, number, percent, quantity
 
 MONTHLY = TimeRule("date", "months", 1.0, "{Y}-{m:02}")
 DAILY = TimeRule("date", "elapsed", 86_400_000_000.0, "{d:02}/{m:02}/{Y}")

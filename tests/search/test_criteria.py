@@ -7,18 +7,18 @@ import pytest
 from scipy.stats import multivariate_normal
 
 import fathom
-from fathom.evidence import Evidence
-from fathom.exact import GP, condition
-from fathom.execute import executor
-from fathom.fit import maximise
+from fathom.base.execute import executor
+from fathom.base.linalg import NotPositiveDefinite
+from fathom.base.optimise import maximise
+from fathom.gp.evidence import Evidence
+from fathom.gp.exact import GP, condition
+from fathom.gp.laplace import PRIOR_SD, log_structure_evidence
+from fathom.gp.starts import space
 from fathom.kernels import from_vector, parse, to_vector
-from fathom.laplace import PRIOR_SD, log_structure_evidence
-from fathom.linalg import NotPositiveDefinite
 from fathom.search.criteria import folds, held_out_density, judge
 from fathom.search.grammar import Grammar
 from fathom.search.run import Settings, search
 from fathom.search.score import Attempt, Problem, criterion
-from fathom.starts import space
 from tests.conftest import GRIDS, PLANE
 from tests.search.test_search import planted
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from fathom.gp.starts import given
 from fathom.kernels import canonical, n_free, parse, to_vector, walk
 from fathom.search.grammar import (
     RULES,
@@ -19,7 +20,6 @@ from fathom.search.grammar import (
     remember,
     size,
 )  # fmt: skip
-from fathom.starts import given
 
 SMALL = Grammar(base=("SE", "Lin"))
 

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import fathom
-from fathom.evidence import Evidence
-from fathom.exact import GP, Posterior, condition
-from fathom.execute import executor
+from fathom.base.execute import executor
+from fathom.gp.evidence import Evidence
+from fathom.gp.exact import GP, Posterior, condition
+from fathom.gp.starts import periodogram_peaks
 from fathom.kernels import n_effective, parse, to_vector
 from fathom.search import inducing, run, score
 from fathom.search.criteria import bounded
@@ -19,7 +20,6 @@ from fathom.search.periods import binned_peaks, peaks
 from fathom.search.run import Settings, _Run, search
 from fathom.search.score import SCREEN, Attempt, Problem, begin, screened
 from fathom.search.trace import Trace
-from fathom.starts import periodogram_peaks
 from tests.search.test_search import Dying
 
 QUICK = Settings(Grammar(base=("Lin", "Per", "WN"), rules=("add", "drop")), depth=2)

@@ -9,9 +9,9 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import fathom
-from fathom.engines import one_thread
-from fathom.exact import GP, condition
-from fathom.execute import Outcome, executor
+from fathom.base.execute import Outcome, executor
+from fathom.base.workers import one_thread
+from fathom.gp.exact import GP, condition
 from fathom.kernels import parse, to_vector
 from fathom.search.average import Past, caution_of, learnt_anew, members_of, past_forecasts, twin, weights_of
 from fathom.search.grammar import Grammar
@@ -56,7 +56,7 @@ def test_every_level_gains_until_the_last(found):
 
 
 def test_the_score_is_bic_of_the_stored_kernel(found):
-    from fathom.evidence import Evidence
+    from fathom.gp.evidence import Evidence
     from fathom.kernels import n_effective
 
     X, y = planted()

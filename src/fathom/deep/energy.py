@@ -19,10 +19,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from fathom import linalg
-from fathom.arrays import Array
+from fathom.base import linalg
+from fathom.base.arrays import Array
 from fathom.deep.layer import Layer, Moments
-from fathom.deep.matching import Matched, at_points, matched
+from fathom.deep.moments import Matched, at_points, matched
 
 LEAST = 0.1  # a variance is at least this part of its residual: below it cancellation has eaten the rest
 

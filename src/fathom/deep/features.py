@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from fathom.arrays import Array
+from fathom.base.arrays import Array
 
 NETWORKS = {"dkl": (1000, 1000, 500, 50, 2), "dkl-small": (1000, 500, 50, 2)}  # Wilson et al. 2016: their layers
 

@@ -19,8 +19,8 @@ import jax
 import jax.numpy as jnp
 
 import fathom.kernels.pytree  # noqa: F401  (kernels are PyTrees from here on)
-from fathom import linalg
-from fathom.arrays import Array
+from fathom.base import linalg
+from fathom.base.arrays import Array
 from fathom.kernels.base import Kernel
 from fathom.kernels.vector import from_vector
 

@@ -15,8 +15,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from fathom.arrays import Array
-from fathom.compiling import compiled
+from fathom.base.arrays import Array
+from fathom.base.compiling import compiled
 from fathom.deep.energy import posterior, through
 from fathom.deep.layer import Far, Form, Layer, Moments, Seen
 from fathom.deep.methods import Method

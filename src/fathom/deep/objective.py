@@ -18,7 +18,7 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 
-from fathom.arrays import Array
+from fathom.base.arrays import Array
 from fathom.deep.layer import Moments
 from fathom.likelihoods import Likelihood
 

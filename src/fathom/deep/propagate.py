@@ -14,9 +14,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from fathom import linalg
-from fathom.arrays import Array
-from fathom.compiling import compiled
+from fathom.base import linalg
+from fathom.base.arrays import Array
+from fathom.base.compiling import compiled
 from fathom.deep.layer import FLOOR, Layer, Moments, Seen
 
 Points = tuple[tuple[Array, ...], Array]  # sites (S, N or 1, W) of each hidden layer, and log weights (S)

@@ -23,17 +23,17 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.special import softmax
 
-from fathom import linalg
-from fathom.arrays import Array
-from fathom.compiling import compiled
+from fathom.base import linalg
+from fathom.base.arrays import Array
+from fathom.base.compiling import compiled
+from fathom.base.optimise import Space, climb_together
 from fathom.deep.heldout import NEGLIGIBLE
 from fathom.deep.methods import Method
 from fathom.deep.model import Architecture, DeepGP
 from fathom.deep.propagate import Points, drawn
 from fathom.deep.settle import cost, minus_objective, settle
 from fathom.deep.starts import grown, grows, start
-from fathom.deep.train import OnCheck, Trained
-from fathom.fit import Space, climb_together
+from fathom.deep.training.loop import OnCheck, Trained
 
 FRESH = 100  # draws that rank the starts
 FEW = 10  # of them are compared once more, and averaged

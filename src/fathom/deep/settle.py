@@ -18,14 +18,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
-from fathom import linalg
-from fathom.arrays import Array
-from fathom.compiling import compiled
+from fathom.base import linalg
+from fathom.base.arrays import Array
+from fathom.base.compiling import compiled
 from fathom.deep.layer import Layer
 from fathom.deep.methods import Method
 from fathom.deep.model import DeepGP
 from fathom.deep.propagate import Points, drawn
-from fathom.deep.steps import loss
+from fathom.deep.training.steps import loss
 
 ROWS = 2000  # whose curvature stands for that of all
 POINTS = 20_000  # rows times draws of one evaluation

@@ -7,9 +7,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from fathom import linalg
-from fathom.arrays import Array
-from fathom.compiling import compiled
+from fathom.base import linalg
+from fathom.base.arrays import Array
+from fathom.base.compiling import compiled
 from fathom.deep.layer import Layer
 from fathom.deep.methods import Method
 from fathom.deep.model import Architecture, DeepGP, build, standard_start

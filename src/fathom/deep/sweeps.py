@@ -6,8 +6,8 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
-from fathom.arrays import Array
-from fathom.compiling import compiled
+from fathom.base.arrays import Array
+from fathom.base.compiling import compiled
 from fathom.deep.energy import Belief, Factors, allowed, asked, factors_of, holding, moved, through
 from fathom.deep.model import DeepGP
 

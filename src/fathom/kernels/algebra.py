@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fathom.arrays import Array
+from fathom.base.arrays import Array
 from fathom.kernels.base import Kernel, Leaf, Parameter
 from fathom.kernels.combine import Operator, Product, Sum, Switch, join
 from fathom.kernels.leaves import LEAVES, SE, WN, C, Lin

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from fathom.arrays import Array, namespace
+from fathom.base.arrays import Array, namespace
 
 Kind = Literal["positive", "real", "fixed"]
 Unit = Literal["variance", "length", "frequency", "location", "number"]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Any, ClassVar
 
-from fathom.arrays import Array
+from fathom.base.arrays import Array
 from fathom.kernels.base import Kernel, Parameter, checked
 from fathom.kernels.nonstationary import After, Before, Inside, Outside, RankOne
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import expit
 
-from fathom.arrays import Array, special
+from fathom.base.arrays import Array, special
 from fathom.kernels.base import VARIANCE, Leaf, Parameter
 from fathom.kernels.stationary import ARD_LENGTHSCALE, Slopes, safe_sqrt
 

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import i0e, i1e
 
-from fathom.arrays import Array, special
+from fathom.base.arrays import Array, special
 from fathom.kernels.base import VARIANCE, Leaf, Parameter
 
 ARD_LENGTHSCALE = Parameter("lengthscale", "positive", "length", 1.0, size="per input")

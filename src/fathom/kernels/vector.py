@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from fathom.arrays import Array, namespace
+from fathom.base.arrays import Array, namespace
 from fathom.kernels.base import Kernel, Parameter
 from fathom.kernels.combine import Product
 

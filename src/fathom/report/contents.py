@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 
 import fathom
-from fathom.data import Dataset
+from fathom.data.dataset import Dataset
 from fathom.predictive import Predictive
-from fathom.report import agreement as agreeing
-from fathom.report import criticism, prose
-from fathom.report.criticism import Check
+from fathom.report import prose
 from fathom.report.facts import Component, Facts, gather
-from fathom.report.regions import factors_of
-from fathom.report.verdicts import LEVEL, verdict
-from fathom.report.words import capital, counted, number, percent, quantity
+from fathom.report.measure import checks as criticism
+from fathom.report.measure.checks import Check
+from fathom.report.measure.regions import factors_of
+from fathom.report.words import agreement as agreeing
+from fathom.report.words.text import capital, counted, number, percent, quantity
+from fathom.report.words.verdicts import LEVEL, verdict
 
 FUTURES, MOST_STEPS = 3, 240
 

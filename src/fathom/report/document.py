@@ -18,17 +18,20 @@ import numpy as np
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup, escape
 
-from fathom.data import Dataset
-from fathom.dates import MONTHS
-from fathom.files import replacing
-from fathom.report import criticism, effectsview, figures, plaintext, prose
+from fathom.base.files import replacing
+from fathom.data.dataset import Dataset
+from fathom.data.dates import MONTHS
+from fathom.report import plaintext, prose
 from fathom.report.contents import Origin, Report, make, predict
-from fathom.report.criticism import Check
+from fathom.report.draw import effects as effectsview
+from fathom.report.draw import figures
+from fathom.report.draw.path import failures, path_of
 from fathom.report.facts import Component
-from fathom.report.parameters import rounded, rows
-from fathom.report.pathview import failures, path_of
-from fathom.report.verdicts import LEVEL
-from fathom.report.words import percent, quantity
+from fathom.report.measure import checks as criticism
+from fathom.report.measure.checks import Check
+from fathom.report.words.parameters import rounded, rows
+from fathom.report.words.text import percent, quantity
+from fathom.report.words.verdicts import LEVEL
 
 COLOURS = 5  # of components in the style sheet
 FORMATS = ("html", "markdown", "json")

@@ -12,12 +12,12 @@ import types
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from fathom.report.effects import Effect, OrderShare
-from fathom.report.laplace import Estimate
-from fathom.report.regions import Factor, Region
-from fathom.report.selection import Score
-from fathom.report.shape import Growth, Head, Shape
-from fathom.report.words import Axis
+from fathom.report.measure.effects import Effect, OrderShare
+from fathom.report.measure.regions import Factor, Region
+from fathom.report.measure.selection import Score
+from fathom.report.measure.shape import Growth, Head, Shape
+from fathom.report.measure.uncertainty import Estimate
+from fathom.report.words.text import Axis
 
 Numbers = tuple[float, ...]
 
@@ -169,7 +169,7 @@ def gather(model: Any, dataset: Any, horizon: float | None = None) -> Facts:
     `horizon` is the value of the single input (or of the time) to which curves are continued; without it they run on
     for a tenth of the range, and for one step at least.
     """
-    from fathom.report.gather import Gathering  # builds on this module
+    from fathom.report.measure.gather import Gathering  # builds on this module
 
     return Gathering(model, dataset, horizon).facts()
 

@@ -6,12 +6,13 @@ import json
 import math
 from typing import Any
 
-from fathom.report import criticism, prose
+from fathom.report import prose
 from fathom.report.contents import Report
-from fathom.report.parameters import rounded, rows
-from fathom.report.pathview import ENDS, approximation, failures, forecasting
-from fathom.report.verdicts import LEVEL
-from fathom.report.words import percent
+from fathom.report.draw.path import ENDS, approximation, failures, forecasting
+from fathom.report.measure import checks as criticism
+from fathom.report.words.parameters import rounded, rows
+from fathom.report.words.text import percent
+from fathom.report.words.verdicts import LEVEL
 
 
 def json_text(report: Report) -> str:

@@ -8,12 +8,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fathom.report import joint, sentences
-from fathom.report import phrases as say
 from fathom.report.facts import Component, Facts
-from fathom.report.names import name_of
-from fathom.report.selection import LEAST_GAIN
-from fathom.report.words import between, capital, counted, listed, number, percent, quantity, sentence
+from fathom.report.measure.selection import LEAST_GAIN
+from fathom.report.words import joint, sentences
+from fathom.report.words import phrases as say
+from fathom.report.words.names import name_of
+from fathom.report.words.text import (
+    between,
+    capital,
+    counted,
+    listed,
+    number,
+    percent,
+    quantity,
+    sentence,
+)
 
 LANDMARKS = (0.9, 0.99)  # of the variance
 

@@ -19,16 +19,16 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import brentq
 
-from fathom.evidence import Evidence
-from fathom.exact import GP, condition
-from fathom.execute import Executor
-from fathom.fit import Space, maximise
+from fathom.base.execute import Executor
+from fathom.base.linalg import NotPositiveDefinite
+from fathom.base.optimise import Space, maximise
+from fathom.gp.evidence import Evidence
+from fathom.gp.exact import GP, condition
 from fathom.kernels.algebra import canonical, distribute
 from fathom.kernels.base import Kernel, walk
 from fathom.kernels.combine import Sum, Switch, join
 from fathom.kernels.leaves import SE, Matern12
 from fathom.kernels.vector import from_vector, slots, to_vector
-from fathom.linalg import NotPositiveDefinite
 from fathom.search.guards import guarded_space
 from fathom.search.score import LONG
 

@@ -11,13 +11,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from fathom import linalg
-from fathom.collapsed import Bound
+from fathom.base import linalg
+from fathom.gp.laplace import log_structure_evidence
 from fathom.kernels.base import Kernel
 from fathom.kernels.strip import ClockLags
 from fathom.kernels.vector import from_vector
-from fathom.laplace import log_structure_evidence
 from fathom.search.score import Attempt, Criterion, Problem, evidence_of
+from fathom.sparse.collapsed import Bound
 
 FOLDS = 10
 

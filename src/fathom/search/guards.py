@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from fathom.fit import Space
+from fathom.base.optimise import Space
+from fathom.gp.starts import Column, columns_of, space
 from fathom.kernels.base import Kernel, walk
 from fathom.kernels.combine import ChangeWindow, Product, Switch
 from fathom.kernels.leaves import Lin, Per
 from fathom.kernels.stationary import Radial
 from fathom.kernels.vector import Slot, slots
-from fathom.starts import Column, columns_of, space
 
 SHARPNESS = 3.0  # κ × width of a window, at least
 MEMORY = 0.9  # lengthscale of a drifting cycle in periods, at least: a correlation of one half from one to the next

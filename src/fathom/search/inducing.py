@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from fathom import linalg
-from fathom.collapsed import Bound, condition_sparsely
-from fathom.exact import GP, condition
-from fathom.fit import Space
+from fathom.base import linalg
+from fathom.base.optimise import Space
+from fathom.gp.exact import GP, condition
 from fathom.kernels.base import Kernel
 from fathom.process import Process
+from fathom.sparse.collapsed import Bound, condition_sparsely
 
 LARGE = 2000  # rows beyond which an evaluation of the evidence takes seconds
 INDUCING = 300  # rows that stand for all of them then

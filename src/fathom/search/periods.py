@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import fft
 
-from fathom.starts import periodogram_peaks
+from fathom.gp.starts import periodogram_peaks
 
 MOST = 600  # rows beyond which the Lomb–Scargle periodogram takes seconds
 CELLS = 4  # of the grid, to the median step

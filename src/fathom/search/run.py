@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from fathom.execute import Executor, executor
-from fathom.fit import FAILED
+from fathom.base.execute import Executor, executor
+from fathom.base.optimise import FAILED
 from fathom.kernels.base import Kernel
 from fathom.kernels.leaves import WN
 from fathom.search.criteria import bounded, judge

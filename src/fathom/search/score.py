@@ -13,10 +13,10 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import ive
 
-from fathom import linalg
-from fathom.collapsed import Bound
-from fathom.evidence import Evidence
-from fathom.fit import FAILED, maximise
+from fathom.base import linalg
+from fathom.base.optimise import FAILED, maximise
+from fathom.gp.evidence import Evidence
+from fathom.gp.starts import given, starting_vectors
 from fathom.kernels.algebra import n_effective
 from fathom.kernels.base import Kernel, walk
 from fathom.kernels.combine import Product, Switch
@@ -28,7 +28,7 @@ from fathom.kernels.vector import from_vector, n_free, slots, to_vector
 from fathom.search.guards import SHOWN, degenerate, guarded_space
 from fathom.search.inducing import tempered
 from fathom.search.periods import peaks
-from fathom.starts import given, starting_vectors
+from fathom.sparse.collapsed import Bound
 
 Criterion = Literal["bic", "aic", "laplace", "cv"]
 JUDGED = ("laplace", "cv")  # too dear for a race: finalists only

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from fathom.files import replacing
+from fathom.base.files import replacing
 from fathom.kernels.base import Kernel
 from fathom.kernels.syntax import parse, to_text
 from fathom.search.score import Attempt

@@ -1,0 +1,4 @@
+"""The ground floor: arrays of NumPy or JAX, factorisation, compilation, optimisers, files, many tasks at once.
+
+Nothing here knows what a Gaussian process is. Imports nothing of fathom.
+"""

@@ -1,0 +1,56 @@
+"""The command line: parse, call, print.
+
+Nothing heavy loads before a command needs it, so that `fathom --help` answers at once. Failures and interrupts are
+turned into exit statuses in `console.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+import fathom
+from fathom.cli import console
+from fathom.cli.bench import bench
+from fathom.cli.compare import compare
+from fathom.cli.datasets import datasets
+from fathom.cli.fit import fit
+from fathom.cli.predict import predict
+from fathom.cli.report import report
+from fathom.cli.search import search
+
+app = typer.Typer(
+    name="fathom",
+    cls=console.Commands,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Gaussian processes from a CSV to an explanation.",
+)
+
+
+def main() -> None:
+    """Run the command line; does not return."""
+    console.keep_compiled()
+    app(prog_name="fathom")
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"fathom {fathom.__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def _start(
+    ctx: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    if ctx.invoked_subcommand is None:
+        print(ctx.get_help())
+
+
+for command in (report, search, fit, predict, compare, datasets, bench):
+    app.command()(command)

@@ -1,0 +1,268 @@
+"""What the command line shows and how it fails: tables, progress, one-line errors, files written whole or not at all.
+
+Only the standard library and Typer load with this module: `fathom --help` has to answer at once.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import platform
+import re
+import sys
+import traceback
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from fathom.base import files
+
+PACKAGE = Path(__file__).parents[1]
+INTERRUPTED = 130  # 128 + SIGINT, what shells expect
+Step = Callable[[str, float], None]  # what is being done, and how much of the whole is done
+
+_written: list[Path] = []  # by the running command, for the line after an interrupt
+
+
+# -- failing -----------------------------------------------------------------------------------------------------
+
+
+class Commands(TyperGroup):
+    """The commands, with every expected failure told in one line and status 2."""
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        kwargs["standalone_mode"] = False  # else the parser prints usage errors itself, on several lines
+        try:
+            status = super().main(*args, **kwargs)
+        except Exception as problem:
+            message = reason(problem)
+            if message is None:
+                raise
+            complain(f"error: {message}")
+            status = 2
+        sys.exit(status if isinstance(status, int) else 0)
+
+    def invoke(self, ctx: Any) -> Any:
+        _written.clear()
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            complain(f"interrupted: {_saved()}")
+            raise typer.Exit(INTERRUPTED) from None
+
+
+def reason(problem: Exception) -> str | None:
+    """The one line for an expected failure; None for a bug, which deserves its traceback."""
+    if hasattr(problem, "format_message"):  # the parser's own
+        return _usage(problem)
+    if isinstance(problem, MemoryError):
+        return _line(f"not enough memory ({problem}): use fewer rows")
+    if isinstance(problem, OSError):
+        named = f"{problem.filename}: " if problem.filename else ""
+        return _line(f"{named}{problem.strerror or problem}")
+    expected = isinstance(problem, ValueError) and (_is_ours(type(problem)) or _raised_here(problem))
+    return _line(str(problem)) if expected else None
+
+
+def complain(message: str) -> None:
+    """A line on standard error."""
+    print(message, file=sys.stderr)
+
+
+def _is_ours(kind: type) -> bool:
+    return kind.__module__.partition(".")[0] == "fathom"
+
+
+def _raised_here(problem: Exception) -> bool:
+    """True when a `raise` statement of this package made the exception, and not a library that it called wrongly."""
+    frames = traceback.extract_tb(problem.__traceback__)
+    last = frames[-1] if frames else None
+    return last is not None and PACKAGE in Path(last.filename).parents and (last.line or "").startswith("raise ")
+
+
+def _usage(problem: Any) -> str:
+    text = problem.format_message().strip().rstrip(".")
+    close = getattr(problem, "possibilities", None)
+    if getattr(problem, "option_name", None) and close is not None:
+        text = f"no such option {problem.option_name}" + (f" (did you mean {close[0]}?)" if close else "")
+    text = re.sub(r"\.? Did you mean (.+)$", r" (did you mean \1)", text)
+    ctx = getattr(problem, "ctx", None)
+    remedy = f"; see '{ctx.command_path} --help'" if ctx is not None else ""
+    return _line(text[:1].lower() + text[1:] + remedy)
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _saved() -> str:
+    if not _written:
+        return "nothing was written, nothing is half-written"
+    return f"written so far, and complete: {', '.join(map(str, _written))}"
+
+
+# -- files -------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """As `files.replacing`, for a file that the command names when it is interrupted later."""
+    check_folder(path)
+    with files.replacing(path) as temporary:
+        yield temporary
+    wrote(path)
+
+
+def check_folder(path: Path) -> None:
+    """Refuse an output whose folder is missing, before the work is done."""
+    if path.is_dir():
+        raise OSError(f"cannot write {path}: it is a folder; name a file in it")
+    if not path.parent.is_dir():
+        raise OSError(f"cannot write {path}: there is no folder {path.parent}; make it, or choose another --out")
+
+
+def wrote(path: Path) -> None:
+    """Remember a complete file, to be named if the command is interrupted later."""
+    _written.append(path)
+
+
+def keep_compiled() -> None:
+    """Code that JAX compiles is kept for later commands on this machine, unless the environment says otherwise.
+
+    Compiling is most of the time of a small fit. A cache that cannot be read or written is none: no word about it.
+    """
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(home) / "fathom" / platform.node()))
+    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
+    warnings.filterwarnings("ignore", message=".*persistent compilation cache")
+
+
+# -- showing -----------------------------------------------------------------------------------------------------
+
+
+def show_json(value: Mapping[str, Any]) -> None:
+    """One JSON object on standard output; numbers that JSON does not know become null."""
+    print(json_text(value))
+
+
+def json_text(value: Mapping[str, Any]) -> str:
+    """A result as JSON text."""
+    return json.dumps(_plain(value), indent=1, ensure_ascii=False)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set):
+        return [_plain(item) for item in value]
+    if isinstance(value, str | bool | int | None):
+        return value
+    if hasattr(value, "tolist"):  # NumPy's scalars and arrays
+        return _plain(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return str(value)
+
+
+def show_facts(facts: Iterable[tuple[str, str]]) -> None:
+    """Lines of a name and what is known of it."""
+    from rich.table import Table
+
+    table = Table.grid(padding=(0, 2))
+    for name, text in facts:
+        table.add_row(_text(name, "dim"), _text(text))
+    _print(table)
+
+
+def show_lines(lines: Iterable[str], style: str = "") -> None:
+    """Plain lines, each wrapped to the terminal."""
+    for line in lines:
+        _print(_text(line, style))
+
+
+def show_table(
+    rows: Sequence[Mapping[str, Any]],
+    title: str = "",
+    footnotes: Iterable[str] = (),
+    best: Callable[[str, int], bool] = lambda column, row: False,
+) -> None:
+    """Rows as a table whose columns are all their keys; entries that are `best` stand in bold."""
+    from rich import box
+    from rich.table import Table
+
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    table = Table(box=box.SIMPLE_HEAD, title=_text(title, "bold") if title else None, title_justify="left")
+    for column in columns:
+        numeric = all(isinstance(row.get(column, 0.0), int | float | None) for row in rows)
+        table.add_column(_text(column), justify="right" if numeric else "left", overflow="fold")
+    for i, row in enumerate(rows):
+        table.add_row(*(_text(number_text(row.get(c)), "bold" if best(c, i) else "") for c in columns))
+    _print(table)
+    show_lines(footnotes, "dim")
+
+
+def number_text(value: Any) -> str:
+    """A table entry: numbers to four significant digits, nothing for None."""
+    if value is None:
+        return ""
+    if not isinstance(value, float) and not hasattr(value, "dtype"):
+        return str(value)
+    number = float(value)
+    return f"{number:.0f}" if 1e3 <= abs(number) < 1e7 else f"{number:#.4g}"
+
+
+def rounded(kernel: Any) -> Any:
+    """The kernel with its parameters rounded for reading."""
+    import numpy as np
+
+    def nice(value: Any, digits: int) -> Any:
+        return np.vectorize(lambda v: float(f"{v:.{digits}g}"))(value)
+
+    # A place on an axis of years needs more digits than a size: 1955.25 is not 1955.
+    new = {p.name: nice(getattr(kernel, p.name), 6 if p.unit == "location" else 4) for p in kernel.parameters}
+    return kernel.replace(children=tuple(rounded(child) for child in kernel.children), **new)
+
+
+def _text(text: str, style: str = "") -> Any:
+    from rich.text import Text
+
+    return Text(text, style=style)  # as it is: column names may hold brackets, which Rich would read as markup
+
+
+def _print(*renderables: Any) -> None:
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    if console.is_terminal:
+        console.print(*renderables, sep="\n")
+        return
+    console.width = 1000  # no reader's window to fit: lines are not broken, nor padded
+    with console.capture() as captured:
+        console.print(*renderables, sep="\n")
+    print("\n".join(line.rstrip() for line in captured.get().splitlines()))
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Step]:
+    """A bar on standard error while it is a terminal; a pipe sees nothing."""
+    if not sys.stderr.isatty():
+        yield lambda text, share: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=None)
+
+        def step(text: str, share: float) -> None:
+            # a share of zero is not yet known to be a part of anything: the bar goes on pulsing
+            bar.update(task, description=text, total=1.0 if share > 0 else None, completed=share)
+
+        yield step

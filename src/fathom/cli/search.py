@@ -1,0 +1,124 @@
+"""The command `fathom search`, and the search that `fathom report` begins with."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from fathom.cli import console
+from fathom.cli.options import Data, Drop, Json, Seed, Target, Time
+
+Depth = Annotated[int, typer.Option(help="Levels of the search; it stops before when nothing gains.", min=1)]
+Variant = Annotated[str, typer.Option(help="interpretability (simple components) or accuracy (nested).")]
+Criterion = Annotated[str, typer.Option(help="bic, aic, laplace (evidence of the structure) or cv (held-out density).")]
+Beam = Annotated[int, typer.Option(help="Kernels expanded at each level.", min=1)]
+TimeLimit = Annotated[float | None, typer.Option(help="Stop after so many seconds with what there is.")]
+Jobs = Annotated[int | None, typer.Option(help="Processes on this machine.", show_default="all cores")]
+Backend = Annotated[str, typer.Option(help="processes, serial, dask or ray.")]
+_ENDED = {"converged": "nothing gains any more", "depth": "at the depth asked for"}
+_SCORES = {"bic": "BIC", "aic": "AIC", "laplace": "-2 log evidence", "cv": "-2 log density"}
+Address = Annotated[str | None, typer.Option(help="Of the scheduler of a Dask or Ray cluster.")]
+
+
+def search(
+    data: Data,
+    out: Annotated[Path, typer.Option(help="The model file to write.")] = Path("model.fathom"),
+    trace: Annotated[
+        Path | None, typer.Option(help="Where the path of the search is kept.", show_default="OUT.trace.json")
+    ] = None,
+    target: Target = None,
+    time_column: Time = None,
+    drop: Drop = None,
+    depth: Depth = 10,
+    variant: Variant = "interpretability",
+    criterion: Criterion = "bic",
+    beam: Beam = 1,
+    time_limit: TimeLimit = None,
+    jobs: Jobs = None,
+    backend: Backend = "processes",
+    address: Address = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Search for the kernel that explains the data. Interrupted, the same command goes on where it was."""
+    from fathom.data.datasets import resolve
+    from fathom.estimators.modelfile import save
+    from fathom.estimators.search import KernelSearch
+
+    console.check_folder(out)
+    dataset = resolve(data, target or None, time_column, drop)
+    where: dict[str, Any] = {"n_jobs": jobs, "backend": backend, "address": address, "time_limit": time_limit}
+    path = trace if trace is not None else out.with_name(out.name + ".trace.json")
+    model = KernelSearch(depth, variant, criterion=criterion, beam=beam, trace_path=path, random_state=seed, **where)
+    start = time.perf_counter()
+    found = run_search(model, dataset, own_trace=trace is None)
+    save(found, out)
+    console.wrote(out)
+    show_search(found, dataset, {"seconds": time.perf_counter() - start, "out": str(out), "trace": str(path)}, as_json)
+
+
+def run_search(model: Any, dataset: Any, own_trace: bool) -> Any:
+    """Search with a progress bar. A trace that nobody asked for and that belongs to another search is begun anew."""
+    from fathom.data.frames import inputs
+    from fathom.search.trace import TraceError
+
+    if own_trace and model.trace_path is not None:
+        try:
+            return _searched(model, dataset, inputs(dataset))
+        except TraceError:
+            Path(model.trace_path).unlink(missing_ok=True)
+    return _searched(model, dataset, inputs(dataset))
+
+
+def _searched(model: Any, dataset: Any, X: Any) -> Any:
+    path = Path(model.trace_path) if model.trace_path is not None else None
+    with console.progress("searching") as step:
+        best = "noise"
+
+        def on_stage(depth: int, done: int, total: int) -> None:
+            step(f"level {depth}: {done} of {total} candidates; best so far {best}", depth / (model.depth + 1))
+
+        def on_level(trace: Any) -> None:
+            nonlocal best
+            best = trace.best.structure()
+            if path is not None:
+                console.wrote(path)
+
+        model.fit(X, dataset.y, on_level=on_level, on_stage=on_stage)
+    model.columns_ = dataset.columns
+    return model
+
+
+def show_search(model: Any, dataset: Any, about: dict[str, Any], as_json: bool) -> None:
+    from fathom.kernels.syntax import to_text
+
+    trace = model.trace_
+    levels = [
+        {"level": lv.depth, _SCORES[model.criterion]: lv.best.score, "candidates": lv.n_candidates}
+        | {"best": lv.best.structure()}
+        for lv in trace.levels
+    ]
+    ties = [{"kernel": m.structure(), "behind by": m.score - trace.best.score} for m in trace.near_ties()]
+    if as_json:
+        found = {"kernel": to_text(model.kernel_), "log_evidence": model.log_evidence_, "status": trace.status}
+        found |= {"approximation": trace.approximation}
+        console.show_json(
+            {"data": dataset.source, "rows": dataset.n_rows} | found | {"levels": levels, "near_ties": ties} | about
+        )
+        return
+    console.show_table(levels, title=f"{dataset.source}: {dataset.n_rows} rows")
+    reach = f"{len(ties)} other model{'s' * (len(ties) != 1)} within reach; forecasts average over them"
+    console.show_facts(
+        [
+            *(("", note) for note in dataset.notes),
+            ("kernel", to_text(console.rounded(model.kernel_))),
+            ("ended", _ENDED.get(trace.status, trace.status)),
+            ("near ties", reach if ties else "none"),
+            *((("evidence", f"a lower bound, {trace.approximation}"),) if trace.approximation else ()),
+            ("searched in", f"{about['seconds']:.1f} s"),
+            ("written to", about["out"]),
+        ]
+    )

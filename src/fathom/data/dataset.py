@@ -1,0 +1,252 @@
+"""Data sets as a model wants them: arrays with names and units, standardisation, and splits.
+
+Reading files is in `reading.py`, the time axis in `timeaxis.py`; the names for users are gathered here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fathom.data.table import DataError as DataError
+from fathom.data.table import Table
+from fathom.data.timeaxis import TimeKind, TimeRule, time_cells
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Split = tuple[np.ndarray, np.ndarray]  # row numbers: train, test
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What must be known of the columns to read inputs for a fitted model; goes into model files as JSON."""
+
+    names: tuple[str, ...]
+    target: tuple[str, ...] = ()
+    units: dict[str, str] = field(default_factory=dict)
+    time: int | None = None
+    rule: TimeRule | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return asdict(self) | {"names": list(self.names), "target": list(self.target)}
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Columns:
+        """The inverse of `to_dict`."""
+        try:
+            names, target = tuple(map(str, stored["names"])), tuple(map(str, stored["target"]))
+            rule = None if stored["rule"] is None else TimeRule.from_dict(stored["rule"])
+            time = None if stored["time"] is None else range(len(names))[stored["time"]]
+            return cls(names, target, dict(stored["units"]), time, rule)
+        except (LookupError, TypeError, ValueError) as error:
+            raise DataError(f"the stored column description is damaged ({error}): save the model again") from None
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Inputs `X` (N, D) and targets `y` (N,) or (N, P), with all that is known about their columns.
+
+    - `names`, `target`: the names of the inputs and of the target or targets, without their units.
+    - `units`: column name -> unit, for the columns whose header gives one.
+    - `time`: which column of `X` is the time, if any; `time_kind`: whether it came from dates ("date"), holds years
+      ("decimal year") or other numbers ("number"). `rule` is the map between dates and the numbers in `X`.
+    - `notes`: sentences on what was done to the data on the way in.
+
+    Arrays are read-only. NaN in `y` marks a missing output.
+    """
+
+    X: np.ndarray
+    y: np.ndarray
+    names: tuple[str, ...]
+    target: tuple[str, ...]
+    units: dict[str, str] = field(default_factory=dict)
+    time: int | None = None
+    time_kind: TimeKind | None = None
+    notes: tuple[str, ...] = ()
+    source: str = ""
+    rule: TimeRule | None = None
+
+    def __post_init__(self) -> None:
+        X, y = _read_only(self.X), _read_only(self.y)
+        if X.ndim != 2 or y.ndim not in (1, 2) or len(X) != len(y):
+            raise DataError(f"X has shape {X.shape} and y {y.shape}: they need shapes (N, D) and (N,) or (N, P)")
+        if len(self.names) != X.shape[1] or len(self.target) != (1 if y.ndim == 1 else y.shape[1]):
+            raise DataError(f"{len(self.names)} names and {len(self.target)} targets: give one for every column")
+        rule = self.rule
+        if rule is None and self.time is not None:
+            name = self.names[self.time]
+            rule = TimeRule.of_numbers(X[:, self.time], name, self.units.get(name, ""))
+            rule = replace(rule, kind=self.time_kind or rule.kind)
+        kind = rule.kind if rule is not None else None
+        for key, value in {"X": X, "y": y, "rule": rule, "time_kind": kind}.items():
+            object.__setattr__(self, key, value)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, N."""
+        return len(self.X)
+
+    @property
+    def n_inputs(self) -> int:
+        """Number of inputs, D."""
+        return self.X.shape[1]
+
+    @property
+    def columns(self) -> Columns:
+        """The description with which `read_inputs` reads another file for the same model."""
+        return Columns(self.names, self.target, dict(self.units), self.time, self.rule)
+
+    def rows(self, index: ArrayLike | slice) -> Dataset:
+        """The data set of some rows, by numbers, mask or slice."""
+        chosen = np.arange(self.n_rows)[index] if isinstance(index, slice) else np.atleast_1d(np.asarray(index))
+        keep = chosen if chosen.size else np.arange(0)  # an empty list would be an array of floats
+        return replace(self, X=self.X[keep], y=self.y[keep])
+
+    def format_time(self, value: float) -> str:
+        """A value of the time input as the reader would write it: a date in their form, or a number."""
+        return f"{value:.6g}" if self.rule is None else self.rule.format(value)
+
+    def future(self, horizon: int) -> np.ndarray:
+        """The next `horizon` values of the time input after the last row, at the usual step."""
+        if self.rule is None:
+            raise DataError(f"{self.source or 'the data'} has no time column to continue: name it with --time")
+        if horizon < 1:
+            raise DataError(f"--horizon {horizon}: give the number of steps to predict, 1 or more")
+        return self.rule.future(float(self.X[:, self.time].max()), horizon)
+
+    def transform_time(self, column: Sequence[Any] | np.ndarray) -> np.ndarray:
+        """The numbers for the time column of another file, by the rule of this one."""
+        from fathom.data import reading  # builds on this module
+
+        if self.rule is None or self.time is None:
+            raise DataError(f"{self.source or 'the data'} has no time column: name it with --time")
+        table = Table("the column", (self.names[self.time],), (time_cells(column),))
+        return reading.time_values(table, 0, self.rule)
+
+
+def load_csv(
+    path: str | Path,
+    target: str | Sequence[str] | None = None,
+    time: str | None = None,
+    drop: str | Sequence[str] | None = None,
+) -> Dataset:
+    """Read a data set from a `.csv`, `.tsv` or gzipped file with a header line.
+
+    - `target`: the column to model, or several. Left out, it is the only numeric column beside the time or, if no
+      column is a time, the last one. An empty list makes a data set without targets.
+    - `time`: the time column: dates, years or plain numbers. Left out, it is the only column of dates, or one that
+      is named like a time and strictly monotone.
+    - `drop`: columns to leave out.
+
+    All other columns are inputs and must be numeric. Rows with missing values are dropped, constant inputs too, and
+    rows are sorted by time: `Dataset.notes` tells. Anything else that is wrong is a `DataError`.
+    """
+    from fathom.data import reading  # builds on this module
+
+    return reading.load(path, target, time, drop)
+
+
+def read_inputs(source: str | Path | pd.DataFrame, like: Dataset | Columns) -> np.ndarray:
+    """Inputs (N, D) for prediction, from a file or data frame that has the input columns of `like`.
+
+    Columns are found by name, others are ignored; rows keep their order and none may miss a value.
+    """
+    from fathom.data import reading  # builds on this module
+
+    return reading.inputs(source, like.columns if isinstance(like, Dataset) else like)
+
+
+@dataclass(frozen=True, eq=False)
+class Scaler:
+    """Standardisation of inputs and targets to mean 0 and standard deviation 1, column by column."""
+
+    x_mean: np.ndarray  # (D,)
+    x_sd: np.ndarray
+    y_mean: np.ndarray  # (P,)
+    y_sd: np.ndarray
+
+    @classmethod
+    def fit(cls, X: ArrayLike, y: ArrayLike | None = None) -> Scaler:
+        """Means and standard deviations of the columns; NaN in `y` is passed over, constants get sd 1."""
+        X = np.asarray(X, dtype=float)
+        y = np.zeros(len(X)) if y is None else np.asarray(y, dtype=float)
+        moments = [_moments(column) for column in (*X.T, *y.reshape(len(X), -1).T)]
+        mean, sd = (_read_only(values) for values in zip(*moments, strict=True))
+        split = X.shape[1]
+        return cls(mean[:split], sd[:split], mean[split:], sd[split:])
+
+    def x(self, X: ArrayLike) -> np.ndarray:
+        """Inputs to standard units."""
+        return (np.asarray(X, dtype=float) - self.x_mean) / self.x_sd
+
+    def y(self, y: ArrayLike) -> np.ndarray:
+        """Targets to standard units, for `y` of shape (N,) or (N, P)."""
+        return (np.asarray(y, dtype=float) - self.y_mean) / self.y_sd
+
+    def x_back(self, X: ArrayLike) -> np.ndarray:
+        """Inputs back to the user's units."""
+        return np.asarray(X, dtype=float) * self.x_sd + self.x_mean
+
+    def y_back(self, y: ArrayLike) -> np.ndarray:
+        """Targets back to the user's units; a standard deviation is only to be multiplied by `y_sd`."""
+        return np.asarray(y, dtype=float) * self.y_sd + self.y_mean
+
+    def to_dict(self) -> dict[str, list[float]]:
+        """Plain values for JSON."""
+        return {key: value.tolist() for key, value in vars(self).items()}
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Sequence[float]]) -> Scaler:
+        """The inverse of `to_dict`."""
+        try:
+            return cls(**{key: _read_only(np.asarray(value, dtype=float)) for key, value in stored.items()})
+        except (TypeError, ValueError) as error:
+            raise DataError(f"the stored scaling is damaged ({error}): save the model again") from None
+
+
+def train_test_split(n: int, fraction: float = 0.1, seed: int = 0) -> Split:
+    """Row numbers of a random split that holds out `fraction` of `n` rows for testing, each part in order."""
+    if n < 2:
+        raise DataError(f"{n} rows cannot be split: at least 2 are needed")
+    if not 0 < fraction < 1:
+        raise DataError(f"fraction {fraction:g}: the part held out for testing must lie between 0 and 1")
+    n_test = int(np.clip(round(fraction * n), 1, n - 1))
+    order = np.random.default_rng(seed).permutation(n)
+    return np.sort(order[n_test:]), np.sort(order[:n_test])
+
+
+def k_folds(n: int, k: int = 5, seed: int = 0) -> list[Split]:
+    """`k` random splits whose test parts, equal in size up to one row, cover all `n` rows once."""
+    if not 2 <= k <= n:
+        raise DataError(f"--folds {k}: choose between 2 and the number of rows, {n}")
+    order = np.random.default_rng(seed).permutation(n)
+    tests = [np.sort(part) for part in np.array_split(order, k)]
+    return [(np.setdiff1d(np.arange(n), test), test) for test in tests]
+
+
+def _read_only(values: Any) -> np.ndarray:
+    array = np.array(values, dtype=float)
+    array.setflags(write=False)
+    return array
+
+
+def _moments(column: np.ndarray) -> tuple[float, float]:
+    """Mean and standard deviation without overflow near 1e150 or cancellation on a large offset."""
+    column = column[~np.isnan(column)]
+    if not column.size:
+        return 0.0, 1.0
+    shifted = column - column[0]  # a constant column is exactly zero from here on
+    mean = column[0] + shifted.mean()
+    centred = column - mean
+    scale = np.max(np.abs(shifted))
+    if scale == 0:
+        return float(mean), 1.0
+    sd = scale * np.sqrt(np.mean((centred / scale) ** 2))
+    return float(mean), float(sd) if sd > 0 else 1.0

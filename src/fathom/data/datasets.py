@@ -1,0 +1,187 @@
+"""Data sets by name: two that come with the package, and those of a catalogue in the folder `FATHOM_DATA`.
+
+The catalogue is a file `catalog.toml` with one `[[dataset]]` table for each CSV file beside it: `name`, `file`,
+`n_rows`, `n_inputs`, `targets` and, where there is a customary split, `split_file` (a 0/1 matrix with a row for each
+data row, 1 = test) or `n_train` (the first rows are for training).
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fathom.data.dataset import DataError, Dataset, Split
+from fathom.data.table import Table, did_you_mean, listing, read_table
+
+VARIABLE = "FATHOM_DATA"
+
+_BUNDLED: dict[str, dict[str, Any]] = {
+    "airline": {
+        "file": "airline.csv",
+        "n_rows": 144,
+        "n_inputs": 1,
+        "targets": ["passengers"],
+        "task": "timeseries",
+        "time": "date",
+        "n_train": 129,
+        "source": "Box & Jenkins (1976), series G; R package datasets, AirPassengers",
+        "notes": "Thousands of international airline passengers, monthly, 1949 to 1960.",
+    },
+    "motorcycle": {
+        "file": "motorcycle.csv",
+        "n_rows": 133,
+        "n_inputs": 1,
+        "targets": ["acceleration"],
+        "task": "regression",
+        "source": "Silverman (1985); R package MASS, mcycle",
+        "notes": "Head acceleration in a simulated motorcycle accident; 94 distinct times.",
+    },
+}
+
+
+@dataclass(frozen=True)
+class Info:
+    """What is known of a data set before it is read; `inputs` counts columns of the file."""
+
+    name: str
+    rows: int
+    inputs: int
+    targets: tuple[str, ...]
+    task: str
+    source: str
+    notes: str
+    origin: str  # "bundled" or "FATHOM_DATA"
+
+
+def names() -> list[str]:
+    """Names of all data sets at hand, the bundled ones first."""
+    return [*_BUNDLED, *(name for name in _catalog() if name not in _BUNDLED)]
+
+
+def describe(name: str) -> Info:
+    """What a data set holds and where it comes from."""
+    entry = _entry(name)
+    return Info(
+        name,
+        int(entry.get("n_rows", 0)),
+        int(entry.get("n_inputs", 0)),
+        tuple(entry.get("targets", ())),
+        str(entry.get("task", "")),
+        str(entry.get("source", "")),
+        str(entry.get("notes", "")),
+        "bundled" if name in _BUNDLED else VARIABLE,
+    )
+
+
+def load(name: str) -> Dataset:
+    """Read a data set by name, by the rules of `load_csv`."""
+    return _load(name)[0]
+
+
+def splits(name: str) -> list[Split]:
+    """The customary splits into train and test rows of `load(name)`; empty if there are none."""
+    entry = _entry(name)
+    if "split_file" not in entry and "n_train" not in entry:
+        return []
+    _, rows, n_rows = _load(name)
+    if "split_file" in entry:
+        masks = _test_masks(name, entry["split_file"], n_rows)
+    else:
+        masks = [np.arange(n_rows) >= int(entry["n_train"])]
+    # The masks speak of rows of the file, of which loading may have dropped some and sorted the rest.
+    return [(np.flatnonzero(~mask[rows]), np.flatnonzero(mask[rows])) for mask in masks]
+
+
+def resolve(
+    data: str | Path,
+    target: str | Sequence[str] | None = None,
+    time: str | None = None,
+    drop: str | Sequence[str] | None = None,
+) -> Dataset:
+    """The data set meant on a command line: a file if there is one of that name, else a data set by name."""
+    from fathom.data.dataset import load_csv
+
+    name = str(data)
+    if Path(name).is_file():
+        return load_csv(name, target, time, drop)
+    if name in _BUNDLED or name in _catalog():
+        return _load(name, target, time, drop)[0]
+    if Path(name).exists() or Path(name).suffix or len(Path(name).parts) > 1:
+        return load_csv(name, target, time, drop)  # says what is wrong with the file
+    raise DataError(f"no file or data set is called {name!r}{_hints(name)}")
+
+
+def _load(
+    name: str,
+    target: str | Sequence[str] | None = None,
+    time: str | None = None,
+    drop: str | Sequence[str] | None = None,
+) -> tuple[Dataset, np.ndarray, int]:
+    """A data set, the row of the file that each of its rows was, and the number of rows of the file."""
+    from fathom.data.reading import assemble
+
+    entry = _entry(name)
+    table = _table(name, entry)
+    if target is None:
+        target = entry.get("targets")
+    if time is None:
+        time = entry.get("time")
+        if time is None and entry.get("task") == "timeseries" and "time" in table.names:
+            time = "time"  # even where it repeats or steps back, which a guess would shy at
+    dataset, rows = assemble(table, target, time, drop)
+    return dataset, rows, table.n_rows
+
+
+def _table(name: str, entry: Mapping[str, Any]) -> Table:
+    if name in _BUNDLED:
+        with resources.as_file(resources.files("fathom") / "bundled" / entry["file"]) as path:
+            return replace(read_table(path), source=f"data set {name!r}")
+    path = _folder() / str(entry.get("file", f"{name}.csv"))
+    if not path.is_file():
+        raise DataError(f"data set {name!r} is in the catalogue, but {path} is missing: fetch it or correct {VARIABLE}")
+    return replace(read_table(path), source=f"data set {name!r}")
+
+
+def _test_masks(name: str, split_file: str, n_rows: int) -> list[np.ndarray]:
+    table = read_table(_folder() / split_file)
+    if table.n_rows != n_rows:
+        raise DataError(
+            f"{split_file} has {table.n_rows} rows, but data set {name!r} has {n_rows}: fetch both files again"
+        )
+    return [table.numbers(i) == 1 for i in range(len(table.headers))]
+
+
+def _entry(name: str) -> Mapping[str, Any]:
+    entry = _BUNDLED.get(name) or _catalog().get(name)
+    if entry is None:
+        raise DataError(f"no data set is called {name!r}{_hints(name)}")
+    return entry
+
+
+def _hints(name: str) -> str:
+    unset = "" if os.environ.get(VARIABLE) else f"; for more, set {VARIABLE} to a folder with a catalog.toml"
+    return f"{did_you_mean(name, names())}; data sets: {listing(names())}{unset}"
+
+
+def _folder() -> Path:
+    return Path(os.environ[VARIABLE])
+
+
+def _catalog() -> dict[str, Mapping[str, Any]]:
+    if not os.environ.get(VARIABLE):
+        return {}
+    path = _folder() / "catalog.toml"
+    try:
+        entries = tomllib.loads(path.read_text(encoding="utf-8")).get("dataset", [])
+        return {str(entry["name"]): entry for entry in entries}
+    except FileNotFoundError:
+        raise DataError(f"{VARIABLE} is {path.parent}, which holds no catalog.toml: correct or unset it") from None
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise DataError(f"{path} cannot be read as a catalogue ({error}): correct it or unset {VARIABLE}") from None

@@ -1,0 +1,60 @@
+"""A training run on disk, so that it can be killed: JSON facts and safetensors arrays in one file."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import numpy as np
+
+from fathom.base.files import replacing
+
+
+class CheckpointError(ValueError):
+    """The checkpoint cannot be used; the message says why in one line."""
+
+
+def write(path: Path, facts: dict[str, Any], trees: dict[str, Any]) -> None:
+    """The facts and the arrays of each tree. The old file stays whole until the new one is complete."""
+    from safetensors.numpy import save
+
+    arrays: dict[str, np.ndarray] = {}
+    for name, tree in trees.items():
+        arrays |= arrays_of(name, tree)
+    with replacing(path, CheckpointError) as temporary, zipfile.ZipFile(temporary, "w") as archive:
+        archive.writestr("facts.json", json.dumps(facts))
+        archive.writestr("arrays.safetensors", save(arrays))
+
+
+def arrays_of(name: str, tree: Any) -> dict[str, np.ndarray]:
+    """The arrays of a tree, numbered in its order."""
+    leaves = jax.tree.leaves(eqx.filter(tree, eqx.is_array))
+    return {f"{name}.{i}": np.array(leaf, order="C") for i, leaf in enumerate(leaves)}
+
+
+def read(path: Path, fingerprint: str, like: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What `write` wrote, as trees of the same structure as `like`."""
+    from safetensors.numpy import load
+
+    try:
+        with zipfile.ZipFile(path) as archive:
+            facts, arrays = json.loads(archive.read("facts.json")), load(archive.read("arrays.safetensors"))
+    except (zipfile.BadZipFile, KeyError, OSError, ValueError) as problem:
+        raise CheckpointError(f"{path} is no checkpoint, or it is damaged ({problem}): remove it") from None
+    if facts.get("fingerprint") != fingerprint:
+        raise CheckpointError(f"{path} belongs to a training of other data or settings: remove it or name another file")
+    return facts, {name: filled(name, tree, arrays) for name, tree in like.items()}
+
+
+def filled(name: str, tree: Any, arrays: dict[str, np.ndarray]) -> Any:
+    """A tree of the same structure with the arrays that `arrays_of` took; their shapes may differ."""
+    dynamic, static = eqx.partition(tree, eqx.is_array)
+    leaves, structure = jax.tree.flatten(dynamic)
+    if missing := [i for i in range(len(leaves)) if f"{name}.{i}" not in arrays]:
+        raise CheckpointError(f"array {name}.{missing[0]} is missing")
+    stored = [jax.numpy.asarray(arrays[f"{name}.{i}"], leaf.dtype) for i, leaf in enumerate(leaves)]
+    return eqx.combine(jax.tree.unflatten(structure, stored), static)

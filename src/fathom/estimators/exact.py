@@ -1,0 +1,267 @@
+"""The scikit-learn faces of the models."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fathom.base.optimise import Result
+from fathom.data.dataset import Columns, Scaler
+from fathom.gp.evidence import Mean
+from fathom.gp.exact import Posterior, additive_parts, decompose, leave_one_out
+from fathom.gp.learn import Settings, learn, posterior_of, remarks, with_noise
+from fathom.gp.starts import given
+from fathom.kernels.algebra import bind, rescale, with_names
+from fathom.kernels.base import Kernel
+from fathom.kernels.syntax import parse, to_text
+from fathom.predictive import Predictive
+
+LARGEST = 1e150  # beyond it squares overflow
+MOST_ROWS = 15_000  # an N×N matrix of 1.8 GB, of which a fit holds four
+
+
+class ExactRegressor(RegressorMixin, BaseEstimator):
+    """What every exact model shares once it has a posterior on standardised data: checks, units, predictions, files."""
+
+    result_: Result | None
+
+    def _mean(self) -> Mean:
+        """The prior mean of the model."""
+        raise NotImplementedError
+
+    def _saved_params(self) -> dict[str, Any]:
+        """Constructor parameters as JSON values."""
+        raise NotImplementedError
+
+    # -- data and units ----------------------------------------------------------------------------------------
+
+    def _checked(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+        try:
+            X, y = validate_data(self, X, y, dtype=float, multi_output=True, y_numeric=True, ensure_min_samples=2)
+        except ValueError as problem:
+            raise ValueError(with_row(problem, X, y)) from None
+        y = np.asarray(y, dtype=float)
+        if max(np.abs(X).max(), np.abs(y).max()) > LARGEST:
+            raise ValueError(f"values beyond {LARGEST:.0e} cannot be squared: rescale the data")
+        if len(X) > MOST_ROWS:
+            raise ValueError(
+                f"{len(X)} rows need a matrix of {8e-9 * len(X) ** 2:.0f} GB: "
+                f"an exact GP takes up to {MOST_ROWS}; fit a random subset"
+            )
+        return X, y
+
+    def _names(self) -> list[str] | None:
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else [str(name) for name in names]
+
+    def _set_posterior(self, posterior: Posterior) -> None:
+        self.posterior_ = posterior
+        s, kernel = self.scaler_, posterior.kernel
+        # outputs share one standardised kernel; in user units it is that of the (geometric) mean output
+        user = rescale(kernel, s.x_mean, s.x_sd, float(np.exp(np.mean(np.log(s.y_sd)))))
+        names = self._names()
+        self.kernel_ = user if names is None else with_names(user, names)
+        self.log_evidence_ = float(posterior.log_evidence()) - len(posterior.X) * float(np.log(s.y_sd).sum())
+        self.notes_ = remarks(posterior, self.result_)
+
+    # -- predicting --------------------------------------------------------------------------------------------
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """The predictive mean, and on request the standard deviation of a new observation."""
+        if not return_std:
+            X_std = self._inputs(X)
+            return self._shaped(self.scaler_.y_back(self.posterior_.mean(X_std)))
+        predictive = self.predict_dist(X)
+        return predictive.mean(), predictive.std()
+
+    def predict_dist(self, X: Any, observed: bool = True) -> Predictive:
+        """The predictive distribution of new observations at X, or (`observed=False`) of the function itself."""
+        X_std = self._inputs(X)
+        return self._predictive(self.posterior_.mean(X_std), self.posterior_.var(X_std, noise=observed))
+
+    def components(self, X: Any) -> dict[str, Predictive]:
+        """The posterior of every additive part of the kernel at X; with "constant", their means sum to `predict`."""
+        X_std = self._inputs(X)
+        parts = decompose(self.posterior_, X_std)
+        found = {}
+        for i, name in enumerate(self.parts_):
+            found[name] = self._predictive(parts.means[i], parts.var(i), part=True)
+        level = self.scaler_.y_back(self.posterior_.prior.mean(X_std))
+        found["constant"] = Predictive.gaussian(self._shaped(level), self._shaped(np.zeros_like(level)))
+        return found
+
+    @property
+    def parts_(self) -> dict[str, Kernel]:
+        """The additive parts by name, in the user's units."""
+        check_is_fitted(self)
+        s, parts, names = self.scaler_, additive_parts(self.posterior_.kernel), self._names()
+        found: dict[str, Kernel] = {}
+        for part in parts:
+            user = rescale(part, s.x_mean, s.x_sd, float(np.exp(np.mean(np.log(s.y_sd)))))
+            user = user if names is None else with_names(user, names)
+            text = short_text(user)
+            same = sum(key == text or key.startswith(text + " #") for key in found)
+            found[f"{text} #{same + 1}" if same else text] = user
+        return found
+
+    def leave_one_out(self) -> Predictive:
+        """Each training observation predicted from all the others, parameters fixed."""
+        check_is_fitted(self)
+        return self._predictive(*leave_one_out(self.posterior_))
+
+    def sample(self, X: Any, n: int = 1, random_state: Any = None, observed: bool = False) -> np.ndarray:
+        """Joint posterior draws of the (first) output at the rows of X, (n, N)."""
+        X_std = self._inputs(X)
+        draws = self.posterior_.sample(np.random.default_rng(random_state), X_std, n, observed)
+        return draws * self.scaler_.y_sd[0] + self.scaler_.y_mean[0]
+
+    def _inputs(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        return self.scaler_.x(validate_data(self, X, reset=False, dtype=float))
+
+    def _predictive(self, mean: np.ndarray, var: np.ndarray, part: bool = False) -> Predictive:
+        s = self.scaler_
+        standard = Predictive.gaussian(mean, np.broadcast_to(var[:, None], mean.shape))
+        user = standard.affine(0.0 if part else s.y_mean, s.y_sd)
+        return Predictive.gaussian(user.mean()[:, 0], user.var()[:, 0]) if self._single else user
+
+    def _shaped(self, values: np.ndarray) -> np.ndarray:
+        return values[:, 0] if self._single else values
+
+    # -- model files -------------------------------------------------------------------------------------------
+
+    def to_state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Everything a model file needs: JSON values and arrays."""
+        check_is_fitted(self)
+        columns: Columns | None = getattr(self, "columns_", None)
+        description = {
+            "params": self._saved_params(),
+            "kernel": to_text(self.posterior_.kernel),
+            "scaler": self.scaler_.to_dict(),
+            "single": self._single,
+            "names": self._names(),
+            "columns": None if columns is None else columns.to_dict(),
+        }
+        return description, {"X": np.asarray(self.posterior_.X), "Y": np.asarray(self.posterior_.Y)}
+
+    @classmethod
+    def from_state(cls, description: dict[str, Any], arrays: dict[str, np.ndarray]) -> Self:
+        """The inverse of `to_state`."""
+        model = cls(**description["params"])
+        X, Y = arrays["X"], arrays["Y"]
+        model.n_features_in_ = X.shape[1]
+        if description["names"] is not None:
+            model.feature_names_in_ = np.asarray(description["names"], dtype=object)
+        if description["columns"] is not None:
+            model.columns_ = Columns.from_dict(description["columns"])
+        model.scaler_, model._single = Scaler.from_dict(description["scaler"]), bool(description["single"])
+        model.result_ = None
+        kernel = bind(parse(description["kernel"]), X.shape[1])
+        model._set_posterior(posterior_of(kernel, X, Y, model._mean()))
+        return model
+
+
+class GPRegressor(MultiOutputMixin, ExactRegressor):
+    """Exact Gaussian process regression with any kernel of the language.
+
+    Parameters
+    ----------
+    kernel : str or Kernel
+        In the user's units, such as `"SE*Per + Lin"`. Parameters left at their default start from the data; the
+        others start from the values given. White noise is added unless the kernel has some. Over several inputs
+        `SE` has a lengthscale for each (ARD).
+    mean : "constant" or "zero"
+        The constant is learnt for each output.
+    n_restarts : int
+        Optimisations of the evidence, started from the most promising of a few dozen points.
+    optimise : bool
+        With False, the kernel is used exactly as given.
+    engine : "numpy" or "jax"
+        The first needs no compilation; the second evaluates all restarts at once, for accelerators.
+    random_state : int, Generator or None
+        Same seed, same answer.
+
+    Attributes
+    ----------
+    kernel_ : Kernel, in the user's units.
+    log_evidence_ : float, log marginal likelihood of the data in the user's units.
+    notes_ : list of sentences about the fit that a user should know.
+    """
+
+    def __init__(
+        self,
+        kernel: str | Kernel = "SE",
+        *,
+        mean: str = "constant",
+        n_restarts: int = 5,
+        max_iterations: int = 500,
+        optimise: bool = True,
+        engine: str = "numpy",
+        random_state: Any = None,
+    ):
+        self.kernel = kernel
+        self.mean = mean
+        self.n_restarts = n_restarts
+        self.max_iterations = max_iterations
+        self.optimise = optimise
+        self.engine = engine
+        self.random_state = random_state
+
+    # -- fitting -----------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, on_step: Any = None) -> Self:
+        """Learn the kernel's parameters from inputs X (N, D) and outputs y (N) or (N, P)."""
+        settings = self._settings()
+        X, y = self._checked(X, y)
+        self._single = y.ndim == 1
+        self.scaler_ = Scaler.fit(X, y)
+        X_std, Y_std = self.scaler_.x(X), self.scaler_.y(y.reshape(len(X), -1))
+        kernel, keep = self._standard_kernel(X.shape[1])
+        self.result_ = None
+        if self.optimise:
+            rng = np.random.default_rng(self.random_state)
+            kernel, self.result_ = learn(kernel, X_std, Y_std, rng, settings, keep, on_step)
+        self._set_posterior(posterior_of(kernel, X_std, Y_std, settings.mean))
+        return self
+
+    def _settings(self) -> Settings:
+        for name, allowed in (("mean", ("constant", "zero")), ("engine", ("numpy", "jax"))):
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"{name} must be {' or '.join(map(repr, allowed))}, not {getattr(self, name)!r}")
+        return Settings(self.mean, self.n_restarts, self.max_iterations, self.engine)  # type: ignore[arg-type]
+
+    def _mean(self) -> Mean:
+        return self._settings().mean
+
+    def _saved_params(self) -> dict[str, Any]:
+        return {**self.get_params(), "kernel": str(self.kernel), "random_state": None}
+
+    def _standard_kernel(self, n_inputs: int) -> tuple[Kernel, tuple[bool, ...]]:
+        """The kernel on standardised data, and which of its parameters the user has set."""
+        kernel = parse(self.kernel) if isinstance(self.kernel, str) else self.kernel
+        if not isinstance(kernel, Kernel):
+            raise TypeError(f"kernel must be text or a Kernel, not {type(kernel).__name__}")
+        kernel = bind(kernel, self._names() or n_inputs)
+        if self.optimise:
+            kernel = with_noise(kernel)
+        s = self.scaler_
+        y_spread = float(np.exp(np.mean(np.log(s.y_sd))))
+        return rescale(kernel, -s.x_mean / s.x_sd, 1 / s.x_sd, 1 / y_spread), given(kernel)
+
+
+def short_text(kernel: Kernel) -> str:
+    """The kernel without its parameter values: a name for reading."""
+    return to_text(kernel, values=False)
+
+
+def with_row(problem: ValueError, X: Any, y: Any) -> str:
+    """A scikit-learn message, with the row of the first value that is not finite."""
+    message = str(problem).splitlines()[0]
+    for name, values in (("X", X), ("y", y)):
+        if f"Input {name} contains" in message and values is not None:
+            bad = ~np.isfinite(np.asarray(values, dtype=float).reshape(len(values), -1)).all(1)
+            return f"{message} The first is in row {int(np.argmax(bad))}: drop the row or fill it in."
+    return str(problem)

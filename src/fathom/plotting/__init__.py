@@ -1,0 +1,12 @@
+"""Figures of fitted models: their additive parts with a forecast, and the layers of a deep GP.
+
+    >>> figure = fathom.plotting.components(model, dataset=data, horizon=24)
+    >>> fathom.plotting.save(figure, "parts.svg")
+
+matplotlib is used here only. May import every room but the command line.
+"""
+
+from fathom.plotting.components import components, save
+from fathom.plotting.layers import layers
+
+__all__ = ["components", "layers", "save"]

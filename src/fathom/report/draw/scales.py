@@ -1,0 +1,116 @@
+"""Scales and ticks of a drawing: round numbers, and on a time axis the dates a reader would choose."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from fathom.data.dates import MONTHS
+from fathom.data.timeaxis import YEAR, TimeRule
+from fathom.report.words.text import DAYS, MINUS, Axis
+
+ROUND, ROUND_YEARS = (1, 2, 2.5, 5), (1, 2, 5)
+Tick = tuple[float, str]
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A linear map from values to pixels."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    def __call__(self, values: np.ndarray | float) -> np.ndarray:
+        """Pixels for values."""
+        span = (self.high - self.low) or 1.0
+        return self.start + (np.asarray(values, dtype=float) - self.low) / span * (self.end - self.start)
+
+
+def number_ticks(low: float, high: float, most: int = 5) -> list[Tick]:
+    """Round numbers between low and high, `most` at most."""
+    step = _step(high - low, most, ROUND)
+    if not step:
+        return [(low, label(low, abs(low) or 1.0))]
+    values = step * np.arange(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)
+    return [(float(v), label(float(v), step)) for v in values]
+
+
+def axis_ticks(axis: Axis, low: float, high: float, most: int = 7) -> list[Tick]:
+    """Ticks along an input: whole years on a long axis of dates, months on a shorter one, else round numbers."""
+    rule = axis.rule
+    if axis.in_years and high - low >= 3:
+        step = max(_step(high - low, most, ROUND_YEARS), 1.0)
+        years = step * np.arange(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)
+        return [(float(year), f"{year:.0f}") for year in years]
+    if rule is not None and rule.kind == "date":
+        if high - low >= 0.2:
+            return _months(rule, low, high, most)
+        if (high - low) * DAYS >= 3:
+            return _days(axis, low, high, max(most // 2, 2))
+        return [(value, rule.format(value)) for value, _ in number_ticks(low, high, max(most // 2, 2))]
+    plain = number_ticks(low, high, most)
+    return [(v, text.replace(",", "")) for v, text in plain] if axis.in_years else plain
+
+
+def label(value: float, step: float) -> str:
+    """A tick in as many decimals as its step needs: 12,500, not 1.25e+04."""
+    if value and (abs(value) >= 1e9 or abs(step) < 1e-6):
+        return f"{value:.4g}".replace("-", MINUS)
+    places = max(0, -math.floor(math.log10(step) + 1e-9))
+    if abs(step * 10**places - round(step * 10**places)) > 1e-6:  # steps of 2.5
+        places += 1
+    return f"{value:,.{places}f}".replace("-", MINUS) if round(value, places) else "0"
+
+
+def _step(span: float, most: int, choices: tuple[float, ...]) -> float:
+    """The smallest round step that gives no more than `most` ticks."""
+    if not (span > 0 and math.isfinite(span)):
+        return 0.0
+    power = 10.0 ** math.floor(math.log10(span / most))
+    return next(c * power * scale for scale in (1, 10) for c in choices if span / (c * power * scale) <= most)
+
+
+def _months(rule: TimeRule, low: float, high: float, most: int) -> list[Tick]:
+    """Starts of months, thinned to a few; January says its year, and so does the first."""
+    step = next(step for step in (1, 2, 3, 6, 12, 24) if (high - low) * 12 / step <= most or step == 24)
+    found: list[Tick] = []
+    for month in range(math.floor(low) * 12, math.ceil(high) * 12 + 1, step):
+        place = _start(rule, month)
+        if low <= place <= high:
+            name = MONTHS[month % 12][:3]
+            found.append((place, f"{name} {month // 12}" if not found or month % 12 == 0 else name))
+    return found
+
+
+def _days(axis: Axis, low: float, high: float, most: int) -> list[Tick]:
+    """Starts of days, some days apart: a tick between two of them would carry the name of the first."""
+    first, last = ((v - 1970) * DAYS for v in (low, high))
+    step = next(step for step in (1, 2, 5, 7, 14, 28, 56) if (last - first) / step <= most or step == 56)
+    days = np.arange(math.ceil(first - 1e-6), math.floor(last + 1e-6) + 1, step)
+    return [(1970 + day / DAYS, axis.around(1970 + day / DAYS, span=1.0)) for day in days.tolist()]
+
+
+def _start(rule: TimeRule, month: int) -> float:
+    """The number at which a month starts, counted in months from the year 0."""
+    if rule.grid == "months":
+        return month / 12
+    moment = np.datetime64(month - 1970 * 12, "M").astype("datetime64[us]").astype(np.int64)
+    return 1970 + int(moment) / YEAR
+
+
+def limits(*values: np.ndarray, around: np.ndarray | None = None, room: float = 0.05) -> tuple[float, float]:
+    """From the lowest to the highest of finite values with a little room.
+
+    `around` are values that must stay readable: what lies further from them than their own range is cut off.
+    """
+    known = np.concatenate([np.ravel(v)[np.isfinite(np.ravel(v))] for v in values])
+    low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
+    if around is not None and around.size and np.ptp(around) > 0:
+        span = float(np.ptp(around))
+        low, high = max(low, float(around.min()) - span), min(high, float(around.max()) + span)
+    gap = (high - low) or abs(high) or 1.0
+    return low - room * gap, high + room * gap

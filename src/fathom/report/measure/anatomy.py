@@ -1,0 +1,81 @@
+"""The additive parts of a posterior, evaluated anywhere, in the user's units."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fathom.gp.exact import Posterior, additive_parts
+from fathom.kernels.algebra import rescale
+from fathom.kernels.base import Kernel
+from fathom.kernels.leaves import is_noise
+
+ROWS_AT_ONCE = 4000  # of new inputs, so that memory stays a small multiple of N×4000
+
+
+class Anatomy:
+    """A fitted exact model of one output, taken apart.
+
+    Means of parts are contributions: with `level` they sum to the prediction, and at the observations, where noise
+    takes the residual, to the data.
+    """
+
+    def __init__(self, model: Any):
+        self.posterior: Posterior = model.posterior_
+        if self.posterior.Y.shape[1] != 1:
+            raise ValueError("a report describes one target: fit a model for each")
+        self.scaler = model.scaler_
+        self.y_sd = float(self.scaler.y_sd[0])
+        self.level = float(self.scaler.y_back(np.atleast_2d(self.posterior.prior.constant))[0, 0])
+        self.parts: tuple[Kernel, ...] = additive_parts(self.posterior.kernel)
+        self.noisy = tuple(is_noise(part) for part in self.parts)
+        self.X = np.asarray(self.scaler.x_back(self.posterior.X), dtype=float)
+        self.y = self.scaler.y_back(self.posterior.Y)[:, 0]
+
+    def user(self, part: Kernel) -> Kernel:
+        """A part in the user's units."""
+        return rescale(part, self.scaler.x_mean, self.scaler.x_sd, self.y_sd)
+
+    def at_data(self, chosen: list[int]) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and sd of the sum of some parts at the observations themselves."""
+        K = sum(self.parts[i].gram(self.posterior.X) for i in chosen)
+        half = self.posterior.factor.half_solve(K)
+        return self._user(K @ self.posterior.alpha, K.diagonal() - (half**2).sum(0))
+
+    def at(self, chosen: list[int], X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and sd of the sum of some parts at new inputs: noise has mean zero and its prior sd there."""
+        X_std, found = self.scaler.x(X), []
+        for start in range(0, len(X), ROWS_AT_ONCE):
+            Z = X_std[start : start + ROWS_AT_ONCE]
+            cross = sum(self.parts[i].cross(self.posterior.X, Z) for i in chosen)
+            half = self.posterior.factor.half_solve(cross)
+            prior = sum(self.parts[i].diag(Z, True) for i in chosen)
+            found.append(self._user(cross.T @ self.posterior.alpha, prior - (half**2).sum(0)))
+        means, sds = zip(*found, strict=True)
+        return np.concatenate(means), np.concatenate(sds)
+
+    def mean(self, chosen: list[int], X: np.ndarray) -> np.ndarray:
+        """The mean alone, for many inputs."""
+        X_std, found = self.scaler.x(X), [np.zeros(0)]
+        for start in range(0, len(X), ROWS_AT_ONCE):
+            Z = X_std[start : start + ROWS_AT_ONCE]
+            found.append(sum(self.parts[i].cross(Z, self.posterior.X) @ self.posterior.alpha[:, 0] for i in chosen))
+        return np.concatenate(found) * self.y_sd
+
+    def change(self, i: int, X: np.ndarray) -> tuple[float, float]:
+        """Part i at the second row of X less at the first: mean and sd."""
+        Z, part = self.scaler.x(X), self.parts[i]
+        cross = part.cross(self.posterior.X, Z)
+        half = self.posterior.factor.half_solve(cross)
+        cov = part.cross(Z, Z) - half.T @ half
+        step = np.array([-1.0, 1.0])
+        mean = float(step @ (cross.T @ self.posterior.alpha[:, 0]))
+        return mean * self.y_sd, float(np.sqrt(max(step @ cov @ step, 0.0))) * self.y_sd
+
+    def prior_sd(self, i: int, X: np.ndarray) -> np.ndarray:
+        """How far part i was expected to range at the rows of X before seeing the data; for noise, its sd."""
+        return np.sqrt(self.parts[i].diag(self.scaler.x(X), True)) * self.y_sd
+
+    def _user(self, mean: np.ndarray, var: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return mean[:, 0] * self.y_sd, np.sqrt(np.maximum(var, 0.0)) * self.y_sd

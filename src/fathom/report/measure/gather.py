@@ -1,0 +1,234 @@
+"""Collects the facts of a fitted model: takes it apart, orders the parts, measures each."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from fathom.data.dataset import Dataset
+from fathom.kernels.algebra import with_names
+from fathom.kernels.base import Kernel
+from fathom.kernels.syntax import to_text
+from fathom.report.facts import AtData, Component, Curve, Facts, Forecast, Outlook, Setting, Surface
+from fathom.report.measure.anatomy import Anatomy
+from fathom.report.measure.effects import effects, orders
+from fathom.report.measure.regions import factors_of, regions_of
+from fathom.report.measure.selection import Selection, select
+from fathom.report.measure.shape import growths_of, head_of, measure
+from fathom.report.measure.uncertainty import Z90, estimates
+from fathom.report.words.names import PERIODIC, inputs_of
+from fathom.report.words.text import Axis
+
+COARSEST, FINEST = 300, 2000  # places at which a curve is drawn
+SIDE = 25  # of a surface
+
+
+class Gathering:
+    """One run of `facts.gather`."""
+
+    def __init__(self, model: Any, dataset: Dataset, horizon: float | None):
+        self.model, self.dataset, self.anatomy = model, dataset, Anatomy(model)
+        n = len(dataset.names)
+        if self.anatomy.X.shape[1] != n:
+            raise ValueError(f"the model has {self.anatomy.X.shape[1]} inputs and the data set {n}: give its own data")
+        self.parts = [self.anatomy.user(part) for part in self.anatomy.parts]
+        self.inputs = [inputs_of(part, dataset.names) for part in self.parts]
+        self.forward = 0 if n == 1 else dataset.time  # the input along which one looks ahead
+        self.horizon = self._horizon(horizon)
+
+    @cached_property
+    def setting(self) -> Setting:
+        data = self.dataset
+        axes = []
+        for i, name in enumerate(data.names):
+            x = self.anatomy.X[:, i]
+            rule = data.rule if i == data.time else None
+            axes.append(Axis(name, data.units.get(name, ""), rule, float(x.min()), float(x.max())))
+        unit = data.units.get(data.target[0], "")
+        return Setting(
+            target=data.target[0],
+            unit=unit,
+            axes=tuple(axes),
+            time=data.time,
+            spread=float(np.std(self.anatomy.y)),
+            n_rows=len(self.anatomy.y),
+            source=data.source,
+        )
+
+    def _horizon(self, asked: float | None) -> float | None:
+        if self.forward is None:
+            return None
+        axis = self.setting.axes[self.forward]
+        if asked is None:
+            soon = axis.high if axis.rule is None else float(axis.rule.future(axis.high, 1)[0])
+            return max(axis.high + 0.1 * axis.span, soon)  # of a short record, a step at least
+        if not np.isfinite(asked) or asked < axis.high:
+            raise ValueError(
+                f"horizon {asked:g} lies before the last observation, {axis.place(axis.high)}: choose later"
+            )
+        return float(asked)
+
+    def facts(self) -> Facts:
+        """All of it."""
+        means = [self.anatomy.at_data([i])[0] for i in range(len(self.parts))]
+        time = None if self.dataset.time is None else self.anatomy.X[:, self.dataset.time]
+        chosen = select(self.anatomy, means, time)
+        posterior, several = self.anatomy.posterior, not self.setting.series
+        variance = float(np.var(self.anatomy.y))
+        components = self._components(chosen)
+        tenth = max(1, len(self.anatomy.y) // 10)
+        return Facts(
+            setting=self.setting,
+            kernel=str(self._named(self.model.kernel_)),
+            structure=to_text(self._named(self.model.kernel_), values=False),
+            log_evidence=float(getattr(self.model, "log_evidence_", np.nan)),
+            level=self.anatomy.level,
+            level_learnt=bool(np.any(np.asarray(posterior.prior.constant) != 0)),
+            noise_sd=self._noise_sd(slice(None)),
+            noise_start=self._noise_sd(slice(0, tenth)),
+            noise_end=self._noise_sd(slice(-tenth, None)),
+            explained=1 - self._left_over(means) / variance if variance > 0 else 0.0,
+            baseline_mae=chosen.baseline_mae,
+            jitter=float(posterior.factor.jitter) / (float(np.mean(posterior.kernel.diag(posterior.X))) or 1.0),
+            components=components,
+            forecast=None if several else self._forecast(components),
+            effects=tuple(effects(self.anatomy, self.inputs, means)) if several else (),
+            orders=orders(self.anatomy, self.inputs, means) if several else (),
+        )
+
+    def _noise_sd(self, some: slice) -> float:
+        """The sd of the noise of all parts together, of a typical one of some rows along the record."""
+        X = self.anatomy.X
+        X = X if self.forward is None else X[np.argsort(X[:, self.forward], kind="stable")]
+        noise = [i for i, noisy in enumerate(self.anatomy.noisy) if noisy]
+        return float(np.sqrt(sum(np.mean(self.anatomy.prior_sd(i, X[some]) ** 2) for i in noise)))
+
+    def _left_over(self, means: list[np.ndarray]) -> float:
+        """The variance of the data that no part but noise accounts for."""
+        signal = [mean for mean, noisy in zip(means, self.anatomy.noisy, strict=True) if not noisy]
+        return float(np.var(self.anatomy.y - (np.sum(signal, axis=0) if signal else 0.0)))
+
+    def _named(self, kernel: Kernel) -> Kernel:
+        return kernel if self.setting.series else with_names(kernel, self.dataset.names)
+
+    # -- components ----------------------------------------------------------------------------------------------
+
+    def _components(self, chosen: Selection) -> tuple[Component, ...]:
+        found, error = [], chosen.baseline_mae
+        parameters = estimates(self.anatomy)
+        for k, i in enumerate(chosen.order):
+            part, inputs, axes = self.parts[i], self.inputs[i], self.setting.axes
+            factors = factors_of(part, len(axes))
+            so_far = list(chosen.order[: k + 1])
+            column = inputs[0] if inputs else self.forward or 0
+            component = Component(
+                number=k + 1,
+                kernel=str(self._named(part)),
+                structure=to_text(self._named(part), values=False),
+                head=head_of(factors),
+                factors=factors,
+                inputs=inputs,
+                regions=regions_of(factors),
+                growths=growths_of(factors, axes),
+                shape=measure(self.anatomy, i, column, factors) if len(inputs) < 2 else None,
+                estimates=parameters[i],
+                score=chosen.scores[k],
+                before=error,
+                at_data=self._at_data(i, so_far),
+                curve=self._curve(i, so_far),
+                surface=self._surface(i),
+                horizon=self.horizon,
+                setting=self.setting,
+            )
+            error = chosen.scores[k].mae
+            found.append(component)
+        return tuple(found)
+
+    def _at_data(self, i: int, so_far: list[int]) -> AtData:
+        mean, sd = self.anatomy.at_data([i])
+        total, total_sd = self.anatomy.at_data(so_far)
+        return AtData(
+            mean=_numbers(mean),
+            sd=_numbers(sd),
+            total_mean=_numbers(total + self.anatomy.level),
+            total_sd=_numbers(total_sd),
+            low=float(mean.min()),
+            high=float(mean.max()),
+            size=float(np.std(mean)),
+        )
+
+    def _curve(self, i: int, so_far: list[int]) -> Curve | None:
+        inputs = self.inputs[i] or ((0,) if self.setting.series else ())
+        if len(inputs) != 1:
+            return None
+        x = self._places(inputs[0])
+        rows = self._rows({inputs[0]: x})
+        mean, sd = self.anatomy.at([i], rows)
+        if not self.setting.series:
+            return Curve(inputs[0], _numbers(x), _numbers(mean), _numbers(sd), None, None)
+        total, total_sd = self.anatomy.at(so_far, rows)
+        total = total + self.anatomy.level
+        return Curve(inputs[0], _numbers(x), _numbers(mean), _numbers(sd), _numbers(total), _numbers(total_sd))
+
+    def _surface(self, i: int) -> Surface | None:
+        if len(self.inputs[i]) != 2 or self.anatomy.noisy[i]:
+            return None
+        first, second = self.inputs[i]
+        x, y = (np.linspace(a.low, a.high, SIDE) for a in (self.setting.axes[first], self.setting.axes[second]))
+        mean = self.anatomy.mean([i], self._rows({first: np.repeat(x, SIDE), second: np.tile(y, SIDE)}))
+        return Surface((first, second), _numbers(x), _numbers(y), tuple(_numbers(r) for r in mean.reshape(SIDE, SIDE)))
+
+    def _rows(self, values: dict[int, np.ndarray]) -> np.ndarray:
+        rows = np.tile(self.anatomy.X.mean(axis=0), (len(next(iter(values.values()))), 1))
+        for column, x in values.items():
+            rows[:, column] = x
+        return rows
+
+    def _places(self, column: int) -> np.ndarray:
+        """Evenly, eight to the shortest cycle as far as that is affordable, and at the data and the steps ahead."""
+        axis = self.setting.axes[column]
+        end = self.horizon if column == self.forward and self.horizon is not None else axis.high
+        cycles = [f["period"] for p in self.parts for f in factors_of(p) if f.kind in PERIODIC]
+        n = int(np.clip(8 * (end - axis.low) / min(cycles), COARSEST, FINEST)) if cycles else COARSEST
+        x = np.linspace(axis.low, end, n)
+        own = np.unique(self.anatomy.X[:, column])
+        if len(own) <= COARSEST:
+            x = np.union1d(x, own)
+        return np.union1d(x, self._ahead()) if end > axis.high else x
+
+    def _ahead(self) -> np.ndarray:
+        """The usual steps from the last observation to the horizon."""
+        rule, column = self.dataset.rule, self.forward
+        if rule is None or column is None or self.horizon is None:
+            return np.zeros(0)
+        last = self.setting.axes[column].high
+        step = float(rule.future(last, 1)[0]) - last
+        count = int(np.clip((self.horizon - last) / step + 1e-6, 0, FINEST)) if step > 0 else 0
+        steps = rule.future(last, count) if count else np.zeros(0)
+        return steps[steps <= self.horizon + 1e-9]
+
+    def _forecast(self, components: tuple[Component, ...]) -> Forecast | None:
+        axis, horizon = self.setting.axes[0], self.horizon
+        if horizon is None or horizon <= axis.high:
+            return None
+        x = self._ahead()
+        x = x if len(x) else np.linspace(axis.high, horizon, 101)[1:]
+        mean, sd = self.anatomy.at(list(range(len(self.parts))), x[:, None])
+        mean = mean + self.anatomy.level
+
+        def outlook(k: int) -> Outlook:
+            return Outlook(*(float(v) for v in (x[k], mean[k], mean[k] - Z90 * sd[k], mean[k] + Z90 * sd[k])))
+
+        cycles = [c.shape.cycle for c in components if c.shape is not None and c.shape.cycle is not None]
+        period = max(cycles, key=lambda cycle: cycle.swing_end).period if cycles else np.inf
+        near = x <= axis.high + period * (1 + 1e-6)
+        usable = bool(np.sum(near) > 2 and period <= horizon - axis.high)
+        soon = mean[near] if usable else mean
+        peak, trough = outlook(int(np.argmax(soon))), outlook(int(np.argmin(soon)))
+        return Forecast(axis.high, outlook(-1), peak, trough, float(period) if usable else None)
+
+
+def _numbers(values: np.ndarray) -> tuple[float, ...]:
+    return tuple(float(v) for v in values)

@@ -1,0 +1,194 @@
+"""What the posterior of a component looks like along one input: direction, size, swings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from fathom.report.measure.anatomy import Anatomy
+from fathom.report.measure.regions import SWITCHES, Factor
+from fathom.report.measure.rhythm import rhythm
+from fathom.report.words.names import PERIODIC, SMOOTH
+from fathom.report.words.text import Axis
+
+FULL = 0.99  # weight of a switch that is as good as one
+FEW = 5  # observations that are too few to tell a shape
+Head = Literal["cycle", "noise", "smooth", "constant", "line", "polynomial", "step", "waves", "bend"]
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How a linear factor changes the size of the rest: it is zero at `location`."""
+
+    input: int
+    location: float
+    direction: Literal["growing", "shrinking", "away"]
+
+
+@dataclass(frozen=True)
+class Cycle:
+    """The first and the last whole period of a cycle inside its region."""
+
+    period: float
+    swing_start: float  # from trough to peak, in the unit of the target
+    swing_end: float
+    peak: float  # where the last period is highest and lowest
+    trough: float
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Measurements of the posterior mean of a component that depends on one input, where it applies."""
+
+    start: float  # the first and the last observation where it applies
+    end: float
+    strength: float  # the largest weight that switches give it at any observation, 1 without them
+    monotone: Literal[-1, 0, 1]
+    change: float  # of the posterior mean from start to end, and its posterior sd
+    change_sd: float
+    half_at: float | None  # where half of a monotone change has happened
+    straight: float  # share of the variance of the mean that a straight line accounts for; 0 where there are too few
+    bend: float  # slope of the second half of that stretch over the slope of the first; 1 where there is none
+    low: float  # smallest and largest posterior mean at the observations
+    high: float
+    size: float  # sd of the posterior mean over the observations, of very few its distance from zero
+    prior_start: float  # prior sd of the component at start and end; of noise, its sd
+    prior_end: float
+    cycle: Cycle | None
+    rhythm: float | None  # period at which a smooth part rises and falls of its own accord
+
+    @property
+    def slope(self) -> float:
+        """The change for each unit of the input."""
+        return self.change / (self.end - self.start) if self.end > self.start else 0.0
+
+
+def head_of(factors: Sequence[Factor]) -> Head:
+    """The noun of a product: what it is before the other factors modify it (thesis eq. 4.3)."""
+    kinds = [f.kind for f in factors]
+    if "WN" in kinds:
+        return "noise"  # a stationary factor beside it is absorbed, so the order of the two does not matter
+    for head, members in (("cycle", PERIODIC), ("smooth", SMOOTH), ("waves", ("SM",)), ("bend", ("ArcCos",))):
+        if any(kind in members for kind in kinds):
+            return head  # type: ignore[return-value]
+    if "Lin" in kinds:
+        return "line" if kinds.count("Lin") == 1 else "polynomial"
+    return "step" if any(kind in SWITCHES for kind in kinds) else "constant"
+
+
+def growths_of(factors: Sequence[Factor], axes: Sequence[Axis]) -> tuple[Growth, ...]:
+    """The linear factors as modifiers: growing away from a zero left of the data, shrinking towards one right."""
+    found = []
+    for f in factors:
+        if f.kind != "Lin":
+            continue
+        where = f.inputs[0] if f.inputs else 0
+        axis, zero = axes[where], f["location"]
+        low, high = axis.low + 0.02 * axis.span, axis.high - 0.02 * axis.span  # at the very edge is outside
+        side = "growing" if zero <= low else "shrinking" if zero >= high else "away"
+        found.append(Growth(where, zero, side))  # type: ignore[arg-type]
+    return tuple(found)
+
+
+def measure(anatomy: Anatomy, i: int, column: int, factors: Sequence[Factor]) -> Shape:
+    """The shape of part i, which depends on one column (or on none) of the inputs."""
+    x = np.unique(anatomy.X[:, column])
+    weight = _weight(anatomy, i, x)
+    inside = x[applies(weight)]
+    rows = _rows(anatomy, inside, column)
+    noise, few = anatomy.noisy[i], len(inside) < FEW
+    mean = np.zeros(len(inside)) if noise else anatomy.mean([i], rows)
+    change, change_sd = (0.0, 0.0) if noise else anatomy.change(i, rows[[0, -1]])
+    monotone = 0 if noise else direction(mean, 1e-9 * anatomy.y_sd)
+    priors = anatomy.prior_sd(i, rows)
+    return Shape(
+        start=float(inside[0]),
+        end=float(inside[-1]),
+        strength=float(weight.max()),
+        monotone=monotone,
+        change=change,
+        change_sd=change_sd,
+        half_at=half_way(inside, mean) if monotone else None,
+        straight=straightness(inside, mean),
+        bend=_bend(inside, mean),
+        low=float(mean.min()),
+        high=float(mean.max()),
+        size=float(np.sqrt(np.mean(priors**2 if noise else mean**2))) if noise or few else float(np.std(mean)),
+        prior_start=float(priors[0]),
+        prior_end=float(priors[-1]),
+        cycle=None if noise else _cycle(anatomy, i, column, factors, inside),
+        rhythm=rhythm(anatomy, i, inside, rows, mean) if head_of(factors) == "smooth" else None,
+    )
+
+
+def direction(curve: np.ndarray, slack: float) -> Literal[-1, 0, 1]:
+    """1 if the curve never falls (by more than `slack` in one step), −1 if it never rises, otherwise 0."""
+    steps = np.diff(curve)
+    if not len(steps) or np.ptp(curve) <= slack:
+        return 0
+    return 1 if np.all(steps >= -slack) else -1 if np.all(steps <= slack) else 0
+
+
+def half_way(x: np.ndarray, curve: np.ndarray) -> float:
+    """Where half of a monotone change has happened."""
+    return float(np.interp(0.5, np.maximum.accumulate((curve - curve[0]) / (curve[-1] - curve[0])), x))
+
+
+def straightness(x: np.ndarray, curve: np.ndarray) -> float:
+    """R² of the best straight line: how nearly the curve is one, whatever the kernel would have allowed."""
+    if len(x) < FEW or np.ptp(curve) <= 0:
+        return 0.0
+    return float(np.corrcoef(x, curve)[0, 1] ** 2)
+
+
+def _bend(x: np.ndarray, curve: np.ndarray) -> float:
+    middle = (x[0] + x[-1]) / 2
+    halves = [(x <= middle), (x >= middle)]
+    if any(np.sum(half) < FEW for half in halves):
+        return 1.0
+    first, second = (float(np.polyfit(x[half] - middle, curve[half], 1)[0]) for half in halves)
+    return second / first if first * second > 0 else 1.0
+
+
+def _rows(anatomy: Anatomy, x: np.ndarray, column: int) -> np.ndarray:
+    rows = np.tile(anatomy.X.mean(axis=0), (len(x), 1))  # the other inputs do not matter to this part
+    rows[:, column] = x
+    return rows
+
+
+def _weight(anatomy: Anatomy, i: int, x: np.ndarray) -> np.ndarray:
+    """The joint weight of the switches of part i along its input; one without any."""
+    part = anatomy.user(anatomy.parts[i])
+    weight = np.ones(len(x))
+    for leaf in part.children or (part,):
+        if leaf.name in SWITCHES:
+            weight = weight * np.asarray(leaf.weight(x, np))
+    return weight
+
+
+def applies(weight: np.ndarray) -> np.ndarray:
+    """Where a part is to be measured: at full weight, so that its edges do not count as its shape.
+
+    Soft edges, or one near the end of the data, may leave little or nothing of that: then wherever the part has at
+    least half of the largest weight it comes to.
+    """
+    full, half = weight >= FULL, weight >= 0.5 * float(weight.max())
+    return full if 2 * np.sum(full) >= np.sum(half) else half
+
+
+def _cycle(anatomy: Anatomy, i: int, column: int, factors: Sequence[Factor], x: np.ndarray) -> Cycle | None:
+    periods = [f["period"] for f in factors if f.kind in PERIODIC]
+    if not periods:
+        return None
+    period = min(periods)
+    low, high = anatomy.X[:, column].min(), anatomy.X[:, column].max()
+    if x[-1] - x[0] < period:  # it applies for less than a cycle: then with what fades before and after
+        x = np.clip((x[0] + x[-1] + np.array([-period, period])) / 2, low, high)
+    last = max(x[-1] - period, x[0])
+    stretches = [np.linspace(x[0], min(x[0] + period, x[-1]), 97), np.linspace(last, x[-1], 97)]
+    first, final = (anatomy.mean([i], _rows(anatomy, s, column)) for s in stretches)
+    peak, trough = (float(stretches[1][k]) for k in (np.argmax(final), np.argmin(final)))
+    return Cycle(period, float(np.ptp(first)), float(np.ptp(final)), peak, trough)

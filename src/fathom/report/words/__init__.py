@@ -1,0 +1,1 @@
+"""The words of the page: from facts to phrases and sentences."""

@@ -1,0 +1,350 @@
+"""The sparse and deep estimators: faces of scikit-learn, limits in which they agree, files, messages."""
+
+import copy
+
+import numpy as np
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import fathom
+from fathom import DeepGPClassifier, DeepGPRegressor, GPRegressor, SparseGPRegressor, metrics
+from fathom.deep.heldout import AS_LEARNT
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((120, 2))
+y = 10 + 5 * np.sin(2 * X[:, 0]) + 0.3 * RNG.standard_normal(120)
+SMALL = {"n_inducing": 8, "n_steps": 60, "batch_size": 40, "random_state": 0}
+REGRESSORS = {
+    **{name: (SparseGPRegressor, {}) for name in ("fitc", "vfe", "pep", "svgp", "odsvgp", "ppgpr")},
+    **{name: (DeepGPRegressor, {"widths": (2,)}) for name in ("dsvi", "gamma", "dspp", "sep")},
+    # two inputs through one unit: about half of the starts come to nothing
+    "sampling": (DeepGPRegressor, {"widths": (1,), "n_restarts": 6, "n_steps": 120}),
+}
+
+
+def make(name, **settings):
+    kind, own = REGRESSORS[name]
+    extra = {"n_mean": 12} if name == "odsvgp" else {}
+    return kind(inference=name, **(SMALL | own | extra | settings))
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    known = {}
+
+    def of(name):
+        if name not in known:
+            known[name] = make(name).fit(X[:100], y[:100])
+        return known[name]
+
+    return of
+
+
+@pytest.mark.parametrize("name", REGRESSORS)
+def test_learns_in_the_units_of_the_user(fitted, name, tmp_path):
+    model = fitted(name)
+    predictive = model.predict_dist(X[100:])
+    assert metrics.rmse(predictive, y[100:]) < 0.5 * y.std()
+    assert metrics.coverage(predictive, y[100:]) > 0.7
+    function = model.predict_dist(X[100:], observed=False)
+    assert np.all(function.var() < predictive.var())
+    mean, std = model.predict(X[100:], return_std=True)
+    assert np.array_equal(mean, model.predict(X[100:]))
+    assert np.allclose(std, predictive.std())
+    fathom.save(model, tmp_path / "m.fathom")
+    again = fathom.load(tmp_path / "m.fathom")
+    assert np.array_equal(again.predict(X), model.predict(X))
+    assert again.get_params()["inference"] == name
+
+
+@pytest.mark.parametrize("name", ["svgp", "dspp"])
+def test_the_seed_decides(fitted, name):
+    same, other = (make(name, random_state=seed).fit(X[:100], y[:100]).predict(X) for seed in (0, 1))
+    assert np.array_equal(same, fitted(name).predict(X))
+    assert not np.allclose(other, same, rtol=1e-4)
+
+
+@pytest.mark.parametrize("a", [0.0, 0.5, 1.0])
+def test_with_all_rows_as_inducing_points_it_is_the_exact_gp(a):
+    """Noise and kernel fixed by hand: what a fit of either would have to agree on."""
+    from fathom.gp.exact import GP, condition
+    from fathom.kernels import parse
+    from fathom.sparse.collapsed import condition_sparsely
+
+    prior = GP(parse("SE(lengthscale=[0.7, 1.1]) + WN(variance=0.2)"))
+    exact, sparse = condition(prior, X, y), condition_sparsely(prior, X, y, X, a)
+    new = X[:20] + 0.2
+    assert np.allclose(sparse.mean(new), exact.mean(new), atol=1e-5)
+    assert np.allclose(sparse.var(new), exact.var(new), atol=1e-5)
+
+
+def test_vfe_with_many_points_comes_near_the_exact_fit():
+    exact = GPRegressor("SE", n_restarts=2, random_state=0).fit(X[:100], y[:100])
+    sparse = SparseGPRegressor("vfe", n_inducing=40, random_state=0).fit(X[:100], y[:100])
+    assert np.allclose(sparse.predict(X[100:]), exact.predict(X[100:]), atol=0.3)
+
+
+def test_a_deep_gp_without_hidden_layers_is_svgp():
+    deep = make("dsvi", widths=()).fit(X, y)
+    sparse = make("svgp").fit(X, y)
+    assert np.array_equal(deep.predict(X), sparse.predict(X))
+
+
+def test_several_outputs_with_missing_ones():
+    Y = np.column_stack([y, -2 * y + 0.1 * RNG.standard_normal(120), X[:, 1]])
+    Y[::5, 1] = np.nan
+    for name in ("svgp", "dspp"):
+        model = make(name, n_steps=150).fit(X[:100], Y[:100])
+        predictive = model.predict_dist(X[100:])
+        assert predictive.shape == (20, 3)
+        assert metrics.rmse(predictive, Y[100:]) < np.nanstd(Y)
+        assert model.model_.likelihood.mixing.shape == (3, 3)
+
+
+def test_partial_fit_goes_on():
+    model = make("svgp").partial_fit(X[:60], y[:60])
+    before = metrics.rmse(model.predict_dist(X[100:]), y[100:])
+    model.partial_fit(X[60:100], y[60:100])
+    assert model.n_seen_ == 100
+    assert len(model.history_) > 2
+    assert metrics.rmse(model.predict_dist(X[100:]), y[100:]) < before + 0.5
+    with pytest.raises(ValueError, match="'vfe' sees all rows at once: use 'svgp' for partial_fit"):
+        make("vfe").partial_fit(X, y)
+
+
+def test_classes():
+    labels = np.array(["low", "middle", "high"])[np.digitize(y, [8, 12])]
+    for inference, truth, widths in (("dspp", labels, (2,)), ("dsvi", labels, ()), ("dspp", y > 10, ())):
+        settings = SMALL | {"n_steps": 150, "widths": widths, "inference": inference}
+        model = DeepGPClassifier(**settings).fit(X, truth)
+        assert model.score(X, truth) > 0.85
+        assert np.allclose(model.predict_proba(X[:3]).sum(1), 1)
+
+
+@pytest.mark.parametrize("inference", ["sampling", "sep"])
+def test_classes_by_the_other_methods(inference):
+    settings = SMALL | {"widths": (1,), "inference": inference, "n_restarts": 2, "n_steps": 150}
+    model = DeepGPClassifier(**settings).fit(X, y > 10)
+    assert model.score(X, y > 10) > 0.85
+    chances = model.predict_proba(X)[:, 1]
+    assert chances[y > 13].mean() > 0.8 > 0.2 > chances[y < 7].mean()
+
+
+def test_a_classifier_in_a_file(tmp_path):
+    model = DeepGPClassifier(**SMALL, widths=()).fit(X, np.where(y > 10, "up", "down"))
+    fathom.save(model, tmp_path / "c.fathom")
+    again = fathom.load(tmp_path / "c.fathom")
+    assert np.array_equal(again.predict(X), model.predict(X))
+    assert list(again.classes_) == ["down", "up"]
+
+
+def test_a_network_in_front():
+    model = make("svgp", features="dkl-small", n_steps=100).fit(X, y)
+    assert model.score(X, y) > 0.7
+    import equinox as eqx
+    import jax
+
+    own = eqx.nn.Linear(2, 2, key=jax.random.key(0))
+    model = make("svgp", features=own).fit(X, y)
+    assert model.score(X, y) > 0.7
+    with pytest.raises(ValueError, match="a feature extractor of your own cannot be saved"):
+        model.to_state()
+
+
+def test_a_network_is_stopped_by_held_out_rows():
+    by_heart = {"features": "dkl", "validation_fraction": None, "n_steps": 10}
+    model = make("dsvi", **by_heart).fit(X, y)
+    assert model.history_[-1]["validation NLL"] is not None
+    assert model.scales_ != AS_LEARNT
+    assert make("dsvi", n_steps=10).fit(X, y).history_[-1]["validation NLL"] is None
+
+
+def test_few_valued_targets_are_said():
+    grades = np.round(y / 3)
+    model = make("dspp").fit(X, grades)
+    n = len(np.unique(grades))
+    assert model.notes_[0] == f"the target takes only {n} values: a density flatters spikes on them, compare by CRPS"
+    assert np.isfinite(metrics.nll(model.predict_dist(X), grades))
+
+
+def test_a_layer_narrower_than_the_outputs_is_said():
+    three = np.column_stack([y, -y, X[:, 1]])
+    short = {"n_steps": 10, "validation_fraction": 0.0}
+    said = "3 outputs must pass through 1 hidden unit: widths=(3,) or input_connected=True may fit better"
+    assert make("dsvi", widths=(1,), **short).fit(X, three).notes_ == [said]
+    assert make("dsvi", widths=(3,), **short).fit(X, three).notes_ == []
+    assert make("dsvi", widths=(1,), input_connected=True, **short).fit(X, three).notes_ == []
+
+
+def test_sampling_on_minibatches_and_as_the_thesis_prints_it(monkeypatch):
+    by_adam = make("sampling", optimizer="adam", n_steps=60).fit(X, y)
+    assert [entry["step"] for entry in by_adam.history_][-1] == 60
+    monkeypatch.setattr(fathom.deepgp, "CLIMBED", 8 * (3 + 2) * len(X) - 1)  # one less than its work
+    by_itself = make("sampling", n_steps=60).fit(X, y)
+    assert np.array_equal(by_itself.predict(X), by_adam.predict(X))
+    joint = make("sampling", estimator="joint", prior="density", mean="zero", n_samples=3).fit(X, y)
+    assert np.all(np.isfinite(joint.predict(X)))
+
+
+def test_sep_may_end_with_explicit_sweeps():
+    plain, swept = make("sep").fit(X, y), make("sep", n_sweeps=1).fit(X, y)
+    assert np.array_equal(plain.model_.layers[0].Z, swept.model_.layers[0].Z)
+    assert not np.array_equal(plain.predict(X), swept.predict(X))
+    assert metrics.rmse(swept.predict_dist(X), y) < 0.5 * y.std()
+
+
+def test_widths_may_be_chosen_by_held_out_rows(monkeypatch, tmp_path):
+    from fathom.deep import choose
+
+    monkeypatch.setattr(choose, "candidates", lambda d, p: [(), (2,)])
+    model = make("dsvi", widths="auto").fit(X, y)
+    tried = dict(model.widths_scores_)
+    assert model.widths_ == min(tried, key=tried.get)
+    assert model.model_.widths == model.widths_
+    assert model.notes_[0].startswith(f"widths {list(model.widths_)} chosen by held-out NLL ([]: ")
+    fathom.save(model, tmp_path / "auto.fathom")
+    again = fathom.load(tmp_path / "auto.fathom")
+    assert again.widths == model.widths_
+    assert np.array_equal(again.predict(X), model.predict(X))
+
+
+def test_a_file_keeps_the_widths_that_were_chosen(tmp_path, monkeypatch):
+    from fathom.deep import choose
+
+    monkeypatch.setattr(choose, "candidates", lambda d, p: [(2,)])
+    model = make("dsvi", widths="auto").fit(X, y)
+    fathom.save(model, tmp_path / "auto.fathom")
+    assert np.array_equal(fathom.load(tmp_path / "auto.fathom").predict(X), model.predict(X))
+
+
+def test_candidates_for_widths():
+    from fathom.deep.choose import candidates
+
+    assert candidates(1) == [(), (1,), (2,), (1, 1)]
+    assert candidates(8) == [(), (3,), (5,), (3, 3)]
+    assert candidates(21, 7) == [(), (7,), (9,), (7, 7)]
+
+
+def parts_of(model):
+    """The models that are averaged, each alone."""
+    for part in model.models_:
+        alone = copy.copy(model)
+        alone.models_, alone.weights_ = [part], [1.0]
+        yield alone
+
+
+def test_predictions_of_sampling_average_its_best_starts(tmp_path):
+    model = make("sampling", widths=(), n_restarts=4, n_steps=10).fit(X, y)
+    assert len(model.models_) > 1
+    assert model.model_ is model.models_[0]
+    assert np.isclose(sum(model.weights_), 1)
+    assert model.weights_ == sorted(model.weights_, reverse=True)
+    densities = [np.exp(alone.predict_dist(X).log_prob(y)) for alone in parts_of(model)]
+    assert np.allclose(np.log(np.dot(model.weights_, densities)), model.predict_dist(X).log_prob(y))
+    fathom.save(model, tmp_path / "m.fathom")
+    again = fathom.load(tmp_path / "m.fathom")
+    assert again.weights_ == model.weights_
+    assert np.array_equal(again.predict_dist(X).log_prob(y), model.predict_dist(X).log_prob(y))
+    assert len(model.partial_fit(X[:20], y[:20]).models_) == 1  # the best goes on
+
+
+def test_chances_are_averaged():
+    model = DeepGPClassifier((), "sampling", **SMALL | {"n_restarts": 4, "n_steps": 5}).fit(X, y > 10)
+    assert len(model.models_) > 1
+    chances = [alone.predict_proba(X) for alone in parts_of(model)]
+    assert np.allclose(np.einsum("k,knc->nc", model.weights_, chances), model.predict_proba(X))
+
+
+@pytest.mark.parametrize("name", ["sampling", "sep", "dspp"])
+def test_drawn_functions_scatter_as_the_predictive_says(fitted, name):
+    drawn = fitted(name).sample_functions(X[:3], 400, seed=1)
+    predictive = fitted(name).predict_dist(X[:3], observed=False)
+    assert drawn.shape == (400, 3)
+    assert np.allclose(drawn.mean(0), predictive.mean(), atol=0.8)
+
+
+@pytest.mark.parametrize("name", ["sampling", "sep", "dsvi"])
+def test_picture_of_the_layers(name, tmp_path):
+    from fathom import plotting
+
+    model = make(name, widths=(1,) if name == "sampling" else (2,)).fit(X[:, :1], y)
+    figure = plotting.layers(model, X[:, :1], y, n_draws=3)
+    assert len(figure.axes) == 1 + sum(layer.width for layer in model.model_.layers)
+    plotting.save(figure, tmp_path / "layers.svg")
+    assert "A deep GP by" in (tmp_path / "layers.svg").read_text()
+    with pytest.raises(ValueError, match="layers: give both X and y, or neither"):
+        plotting.layers(model, X[:, :1])
+
+
+def test_beta_by_held_out_rows_and_refit():
+    model = make("ppgpr", beta="cv", validation_fraction=0.2, refit=True).fit(X, y)
+    assert model.beta_ in (0.05, 0.2, 1.0)
+    assert model.history_[0]["validation NLL"] is not None
+
+
+def test_kernels_of_the_language_in_every_layer():
+    model = make("dspp", kernel=("SE + Lin", "Matern32*SE"), n_steps=20).fit(X, y)
+    assert model.kernels_ == ["SE + Lin", "Matern32*SE"] or model.kernels_[1].count("SE") == 1
+    assert np.all(np.isfinite(model.predict(X)))
+
+
+def test_double_precision_leaves_the_configuration_alone():
+    import jax
+
+    model = make("dsvi", dtype="float64", n_steps=20).fit(X, y)
+    assert model.model_.layers[0].Z.dtype == np.float64
+    assert not jax.config.jax_enable_x64
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"inference": "magic"}, "inference must be one of dspp, dsvi, gamma, sampling, sep, not 'magic'"),
+        ({"dtype": "float16"}, "dtype must be 'float32' or 'float64', not 'float16'"),
+        ({"quadrature": "qr9"}, "quadrature must be one of qr1, qr2, qr3, gauss-hermite, not 'qr9'"),
+        ({"mean": "cubic"}, "mean must be one of linear, zero, not 'cubic'"),
+        ({"widths": (0,)}, "widths must be 1 or more, not (0,)"),
+        ({"widths": "many"}, "widths must be a tuple of numbers or 'auto', not 'many'"),
+        ({"estimator": "best"}, "estimator must be 'factorised' or 'joint', not 'best'"),
+        ({"prior": "flat"}, "prior must be 'whitened' or 'density', not 'flat'"),
+        ({"power": 0.0}, "power must be above 0 and at most 1, not 0.0"),
+        ({"n_sweeps": -1}, "n_sweeps must be 0 or more, not -1"),
+        ({"n_samples": 0}, "n_samples must be at least 1, not 0"),
+        ({"n_restarts": 0}, "n_restarts must be at least 1, not 0"),
+        ({"optimizer": "sgd"}, "optimizer must be 'lbfgs' or 'adam', not 'sgd'"),
+        ({"n_steps": 0}, "n_steps must be at least 1 (or None), not 0"),
+        ({"n_inducing": 0}, "n_inducing must be at least 1, not 0"),
+        ({"batch_size": 0}, "batch_size must be at least 1, not 0"),
+        ({"beta": "most"}, "beta must be a positive number, None or 'cv', not 'most'"),
+        ({"validation_fraction": 1.0}, "validation_fraction must be at least 0 and below 1, not 1.0"),
+        ({"features": "resnet"}, "features must be None, a module or one of dkl, dkl-small, not 'resnet'"),
+        ({"kernel": ("SE", "SE", "SE")}, "3 kernels for 2 layers: give one, or one for each layer"),
+    ],
+)
+def test_wrong_settings_are_named(settings, message):
+    with pytest.raises(ValueError) as caught:  # noqa: PT011  (the whole message is compared)
+        DeepGPRegressor(**(SMALL | settings)).fit(X, y)
+    assert str(caught.value) == message
+
+
+def test_bad_data_are_named():
+    bad = y.copy()
+    bad[7] = np.nan
+    with pytest.raises(ValueError, match="The first is in row 7: drop the row or fill it in"):
+        make("svgp").fit(X, bad)
+    with pytest.raises(ValueError, match="'vfe' needs every output: drop rows with NaN, or use 'svgp'"):
+        make("vfe").fit(X, np.column_stack([bad, y]))
+    with pytest.raises(ValueError, match="a classifier needs at least two classes"):
+        DeepGPClassifier(**SMALL).fit(X, np.zeros(120))
+    with pytest.raises(ValueError, match="power must be between 0 \\(VFE\\) and 1 \\(FITC\\), not 2"):
+        make("pep", power=2).fit(X, y)
+
+
+@parametrize_with_checks(
+    [
+        SparseGPRegressor("svgp", n_inducing=5, n_steps=30, random_state=0),
+        DeepGPClassifier((), "dsvi", n_inducing=5, n_steps=30, random_state=0),
+    ]
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
