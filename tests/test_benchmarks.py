@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from fathom.cli.app import app
-from fathom.cli.bench import benchmarks
+from fathom.cli.registry import benchmarks
 
 NEEDS_DATA = {"additive-regression", "catalogue", "abcd-extrapolation", "structure-regression"}
 NEEDS_DATA |= {"dspp-univariate", "dspp-multivariate", "dspp-quadrature", "dspp-layers", "dspp-dkl", "sep-uci"}

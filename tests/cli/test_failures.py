@@ -144,9 +144,9 @@ def test_unknown_and_unusable_benchmarks(somewhere, monkeypatch):
 
 
 def test_no_registry_at_all(somewhere, monkeypatch):
-    from fathom.cli import bench
+    from fathom.cli import registry
 
-    monkeypatch.setattr(bench, "__file__", str(somewhere / "a" / "b" / "bench.py"))
+    monkeypatch.setattr(registry, "__file__", str(somewhere / "a" / "b" / "c" / "registry.py"))
     fails("there is no folder of benchmarks: run this in a clone", "bench")
 
 
@@ -180,7 +180,7 @@ def test_a_full_disk_leaves_the_old_model(model, monkeypatch):
 
 def test_a_write_that_breaks_off_leaves_nothing(model, monkeypatch):
     before = files()
-    monkeypatch.setattr("fathom.cli.predict.Forecast.csv", full)
+    monkeypatch.setattr("fathom.cli.forecast.Forecast.csv", full)
     fails("cannot write f.csv: No space left on device", *_forecast(model))
     assert files() == before
 

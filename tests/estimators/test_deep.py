@@ -179,7 +179,7 @@ def test_a_layer_narrower_than_the_outputs_is_said():
 def test_sampling_on_minibatches_and_as_the_thesis_prints_it(monkeypatch):
     by_adam = make("sampling", optimizer="adam", n_steps=60).fit(X, y)
     assert [entry["step"] for entry in by_adam.history_][-1] == 60
-    monkeypatch.setattr(fathom.deepgp, "CLIMBED", 8 * (3 + 2) * len(X) - 1)  # one less than its work
+    monkeypatch.setattr(fathom.estimators.deep, "CLIMBED", 8 * (3 + 2) * len(X) - 1)  # one less than its work
     by_itself = make("sampling", n_steps=60).fit(X, y)
     assert np.array_equal(by_itself.predict(X), by_adam.predict(X))
     joint = make("sampling", estimator="joint", prior="density", mean="zero", n_samples=3).fit(X, y)

@@ -117,7 +117,7 @@ def test_small_numbers_keep_their_digits_in_svg(tmp_path):
 
 def test_a_long_series_is_thinned_and_says_so(monkeypatch, airline):
     data, model = airline
-    monkeypatch.setattr(plotting, "MOST_DOTS", 50)
+    monkeypatch.setattr("fathom.plotting.parts.MOST_DOTS", 50)
     figure = plotting.components(model, dataset=data)
     assert len(next(line for line in figure.axes[0].lines if line.get_marker() == ".").get_xdata()) == 48
     assert any("Dots are observations, one in 3; the line" in text for text in words(figure))

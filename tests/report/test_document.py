@@ -157,7 +157,7 @@ def test_the_headline_and_the_picture_forecast_alike(searched):
 
 
 def test_disagreement_of_models_within_reach_is_told(searched):
-    from fathom.report.words.text import agreement
+    from fathom.report.words import agreement
 
     data, model = searched
     found = document.make(model, data)

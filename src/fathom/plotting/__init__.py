@@ -6,7 +6,7 @@
 matplotlib is used here only. May import every room but the command line.
 """
 
-from fathom.plotting.components import components, save
-from fathom.plotting.layers import layers
+from fathom.plotting.deep import layers
+from fathom.plotting.parts import components, save
 
 __all__ = ["components", "layers", "save"]

@@ -5,7 +5,7 @@
 
 Colour carries meaning: grey is data, one accent is the model, each part has its own from the Okabe-Ito set, which
 colour-blind readers can tell apart; opacity is probability. The look is in `style.py`, the words are in
-`report/names.py`, the time ticks in `timeticks.py`.
+`report/words`, the time ticks in `ticks.py`.
 """
 
 from __future__ import annotations
