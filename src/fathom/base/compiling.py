@@ -7,8 +7,9 @@ the newer one is used.
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 QUICK = {"xla_cpu_use_fusion_emitters": False}
@@ -48,3 +49,12 @@ def known(options: tuple[tuple[str, Any], ...]) -> dict[str, Any]:
         return True
 
     return dict(option for option in options if works(option))
+
+
+@contextlib.contextmanager
+def precision(dtype: str) -> Iterator[None]:
+    """Inside, JAX computes in "float32" or "float64", whatever the user's configuration is, which stays as it was."""
+    import jax
+
+    with jax.enable_x64(dtype == "float64"):
+        yield

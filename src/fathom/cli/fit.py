@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from fathom import models
 from fathom.cli import console
 from fathom.cli.options import Data, Drop, Json, Seed, Target, Time
 
+FITTED = ("gp", *models.methods())  # what can be fitted without a search
 _LEAVE_ONE_OUT = ("NLL", "RMSE", "CRPS", "coverage90")
 
 
 def fit(
     data: Data,
-    model: Annotated[
-        str, typer.Option(help="gp, vfe, fitc, svgp, odsvgp, ppgpr, dsvi, gamma, dspp, sampling or sep.")
-    ] = "gp",
+    model: Annotated[str, typer.Option(help=f"One of: {', '.join(FITTED)}.")] = "gp",
     kernel: Annotated[
         str | None, typer.Option(help='In the kernel language, such as "SE*Per + Lin".', show_default="the model's own")
     ] = None,
@@ -26,32 +28,72 @@ def fit(
     target: Target = None,
     time_column: Time = None,
     drop: Drop = None,
-    restarts: Annotated[int, typer.Option(help="Of gp: optimisations of the evidence.", min=1)] = 5,
+    restarts: Annotated[
+        int | None, typer.Option(help="Of gp: optimisations of the evidence.", min=1, show_default="5")
+    ] = None,
     widths: Annotated[str | None, typer.Option(help="Of deep models: units of hidden layers, as 3,3; or auto.")] = None,
     inducing: Annotated[int | None, typer.Option(help="Of sparse and deep models: inducing points.", min=1)] = None,
-    steps: Annotated[int | None, typer.Option(help="Of training.", min=1, show_default="from the rows")] = None,
+    steps: Annotated[
+        int | None, typer.Option(help="Of sparse and deep models: training steps.", min=1, show_default="from the rows")
+    ] = None,
+    option: Annotated[
+        list[str] | None, typer.Option(help="Of the method, as power=0.5 (may be repeated).", metavar="NAME=VALUE")
+    ] = None,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Fit a model and write it to a file. Interrupted training goes on when the same command is given again."""
+    """Fit a model and write it to a file.
+
+    Interrupted training on minibatches goes on when the same command is given again; gp, fitc, vfe, pep and small data
+    by sampling are seen all at once and begin anew.
+    """
     from fathom.data.datasets import resolve
-    from fathom.data.table import did_you_mean
-    from fathom.estimators.comparison import SAVED
     from fathom.estimators.modelfile import save
 
-    if model not in SAVED:
-        near = did_you_mean(model, SAVED)
-        raise ValueError(f"--model {model!r}: there is no such model{near}; choose from: {', '.join(SAVED)}")
+    asked = {"--restarts": restarts, "--widths": widths, "--inducing": inducing, "--steps": steps, "--option": option}
+    made = _made(model, kernel, seed, {name: value for name, value in asked.items() if value is not None}, out)
     console.check_folder(out)
     dataset = resolve(data, target or None, time_column, drop)
     start = time.perf_counter()
-    options = {"kernel": kernel, "seed": seed, "restarts": restarts, "inducing": inducing, "steps": steps}
-    made = SAVED[model](**options, widths=_widths(widths), checkpoint=out.with_name(out.name + ".checkpoint"))
     fitted = _fit_exact(made, dataset) if model == "gp" else _train(made, dataset)
     about = {"model": model, "seconds": time.perf_counter() - start, "out": str(out)}
     save(fitted, out)
     console.wrote(out)
     _show(fitted, dataset, about, as_json)
+
+
+def _made(model: str, kernel: str | None, seed: int, asked: dict[str, Any], out: Path) -> Any:
+    """The model to fit; an option that means nothing to it is an error."""
+    from fathom.data.table import did_you_mean
+    from fathom.estimators import comparison
+
+    if model not in FITTED:
+        near = did_you_mean(model, FITTED)
+        raise ValueError(f"--model {model!r}: there is no such model{near}; choose from: {', '.join(FITTED)}")
+    if strange := [name for name in asked if (name == "--restarts") != (model == "gp")]:
+        whose = "gp" if strange[0] == "--restarts" else "sparse and deep models"
+        raise ValueError(f"{strange[0]} is for {whose}: --model {model} has none")
+    if model == "gp":
+        return comparison.gp(kernel, seed, asked.get("--restarts", 5))
+    training: dict[str, Any] = {"n_steps": asked["--steps"]} if "--steps" in asked else {}
+    if "checkpoint" in models.inference(model).uses:
+        training["checkpoint"] = str(out.with_name(out.name + ".checkpoint"))
+    options, widths = _options(asked.get("--option", ())), _widths(asked.get("--widths"))
+    return comparison.made(model, kernel, seed, asked.get("--inducing"), widths, options, training)
+
+
+def _options(texts: Sequence[str]) -> dict[str, Any]:
+    """Options of a method from NAME=VALUE; a value is a number, true, false or a word."""
+    found = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not (name.strip() and equals):
+            raise ValueError(f"--option {text!r}: write NAME=VALUE, such as power=0.5")
+        try:
+            found[name.strip()] = json.loads(value)
+        except ValueError:
+            found[name.strip()] = value.strip()
+    return found
 
 
 def _widths(text: str | None) -> tuple[int, ...] | str | None:
@@ -133,12 +175,13 @@ def _found(model: Any, dataset: Any) -> tuple[dict[str, Any], list[tuple[str, st
         return found, [kernel, evidence, ("leave-one-out", _score_text(scores))]
     last = model.history_[-1]
     held = min((h.get("validation NLL") for h in model.history_ if h.get("validation NLL") is not None), default=None)
-    found = {"inference": model.inference, "steps": last["step"], "objective": last["objective"]}
-    found |= {"validation_nll": held, "best_step": model.best_step_, "status": model.status_}
-    lines = [("inference", model.inference), ("objective", f"{last['objective']:.4g} after {last['step']} steps")]
+    learnt, name = model.learnt_, model.inference if isinstance(model.inference, str) else model.inference.name
+    found = {"inference": name, "steps": last["step"], "objective": last["objective"]}
+    found |= {"validation_nll": held, "best_step": learnt.best_step, "status": model.status_}
+    lines = [("inference", str(model.inference)), ("objective", f"{last['objective']:.4g} after {last['step']} steps")]
     if held is not None:
-        lines.append(("held-out NLL", f"{held:.4g} in standard units, at step {model.best_step_}"))
-    if len(weights := getattr(model, "weights_", [1.0])) > 1:
+        lines.append(("held-out NLL", f"{held:.4g} in standard units, at step {learnt.best_step}"))
+    if len(weights := getattr(learnt, "weights", [1.0])) > 1:
         found["weights"] = weights
         best = f"the best weighs {100 * weights[0]:.0f} %"
         lines.append(("predictions", f"average {len(weights)} of {len(model.history_)} starts; {best}"))

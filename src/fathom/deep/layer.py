@@ -22,19 +22,13 @@ import fathom.kernels.pytree  # noqa: F401  (kernels are PyTrees from here on)
 from fathom.base import linalg
 from fathom.base.arrays import Array
 from fathom.kernels.base import Kernel
+from fathom.kernels.expectations import Moments
 from fathom.kernels.vector import from_vector
 
 FAR = 10.0  # unit of the far points' weights
 EXPLAINED = 1e-3  # of a far point's prior variance: with less than this left, a step of its weight would leap
 MANY = 4  # rows for each inducing point, from which on RRᵀ is worth its M³
 FLOOR = 1e-8  # of a variance before its square root, whose slope is infinite at 0
-
-
-class Moments(NamedTuple):
-    """Independent Gaussians: mean and variance of every row and unit."""
-
-    mean: Array
-    var: Array
 
 
 class Seen(NamedTuple):

@@ -1,11 +1,10 @@
-"""What is optimised: the data term of every row, from the likelihood and the S points of a mixture.
+"""What training maximises: a data term of every row, from the likelihood and the S points of a mixture, less β KL.
 
-All are maximised as (N/b) Σ_rows − β Σ_layers KL, divided by N. They differ in one line:
+An `Objective` is (1/b) Σ_rows data term − (β/N) Σ_layers KL, for b of N rows. Data terms differ in one line:
 
     elbo        Σ_s w_s E[log p(y|f_s)]                        DSVI; with one layer SVGP
     predictive  log Σ_s w_s E[p(y|f_s)]                        DSPP; with one layer PPGPR
     robust      (γ/c) exp log Σ_s w_s E[p(y|f_s)^c]/I^{c/γ}    γ-divergence, c = γ − 1 (Knoblauch et al.)
-
     joint       log Σ_s w_s Π_n E[p(y_n|f_s)], a row's share   DGPS as printed: higher variance, no minibatches
 
 The integral I = ∫p(y|f)^γ dy is divided out; public codes multiply by it, and their noise is then learnt too small.
@@ -14,15 +13,19 @@ The integral I = ∫p(y|f)^γ dy is divided out; public codes multiply by it, an
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
 
 import jax
 import jax.numpy as jnp
 
 from fathom.base.arrays import Array
-from fathom.deep.layer import Moments
+from fathom.deep.model import DeepGP
+from fathom.deep.propagate import Points
+from fathom.kernels.expectations import Moments
 from fathom.likelihoods import Likelihood
 
-GAMMA = 1.03
+DataTerm = Callable[[Likelihood, Array, Moments, Array], Array]  # (likelihood, y, f, log weights) → (N)
 
 
 def elbo(likelihood: Likelihood, y: Array, f: Moments, log_weights: Array) -> Array:
@@ -35,10 +38,15 @@ def predictive(likelihood: Likelihood, y: Array, f: Moments, log_weights: Array)
     return jax.nn.logsumexp(log_weights[:, None] + likelihood.marginal(y, f.mean, f.var), 0)
 
 
-def robust(likelihood: Likelihood, y: Array, f: Moments, log_weights: Array, gamma: float = GAMMA) -> Array:
+@dataclass(frozen=True)
+class Robust:
     """The γ-divergence score of each row (N), less its limit γ/c: it tends to `elbo` as γ → 1."""
-    logs = likelihood.robust(y, f.mean, f.var, gamma)  # type: ignore[union-attr]
-    return gamma / (gamma - 1) * jnp.expm1(jax.nn.logsumexp(log_weights[:, None] + logs, 0))
+
+    gamma: float
+
+    def __call__(self, likelihood: Likelihood, y: Array, f: Moments, log_weights: Array) -> Array:
+        logs = likelihood.robust(y, f.mean, f.var, self.gamma)  # type: ignore[union-attr]
+        return self.gamma / (self.gamma - 1) * jnp.expm1(jax.nn.logsumexp(log_weights[:, None] + logs, 0))
 
 
 def joint(likelihood: Likelihood, y: Array, f: Moments, log_weights: Array) -> Array:
@@ -47,9 +55,49 @@ def joint(likelihood: Likelihood, y: Array, f: Moments, log_weights: Array) -> A
     return jnp.full(len(y), total / len(y))
 
 
-OBJECTIVES: dict[str, Callable[[Likelihood, Array, Moments, Array], Array]] = {
-    "elbo": elbo,
-    "predictive": predictive,
-    "robust": robust,
-    "joint": joint,
-}
+class Loss(Protocol):
+    """What training makes small: minus an objective per row. Hashable, since compiled code belongs to it."""
+
+    @property
+    def n_points(self) -> int:
+        """Draws of each row in training, where hidden values pass as draws."""
+
+    def __call__(
+        self,
+        model: DeepGP,
+        X: Array,
+        Y: Array,
+        points: Points,
+        beta: Array,
+        n_rows: Array,
+        probe: Moments | None = None,
+    ) -> tuple[Array, Array | None]:
+        """The loss for a minibatch of `n_rows` rows, and A of the last layer.
+
+        Hidden values pass by `points`. A `probe` of zeros is added to the last moments, to read the slopes in them.
+        """
+
+
+@dataclass(frozen=True)
+class Objective:
+    """The loss of every method whose objective is a data term less β KL."""
+
+    data: DataTerm
+    n_points: int = 1
+    density: bool = False  # the prior of point values is that of u = Lv, not of v
+
+    def __call__(
+        self,
+        model: DeepGP,
+        X: Array,
+        Y: Array,
+        points: Points,
+        beta: Array,
+        n_rows: Array,
+        probe: Moments | None = None,
+    ) -> tuple[Array, Array | None]:
+        f, log_weights, seen = model.at(X, points)
+        if probe is not None:
+            f = Moments(f.mean + probe.mean, f.var + probe.var)
+        data = jnp.mean(self.data(model.likelihood, Y, f, log_weights))
+        return -data + beta * model.kl(self.density, seen) / n_rows, None if seen is None else seen.A

@@ -1,13 +1,14 @@
 """How a hidden value passes through the layers: as S points, each mean + site × standard deviation.
 
-Random sites, new for every row, are samples (DSVI); sites that all rows share are sigma points (DSPP), with weights
-of their own. Both are finite mixtures, and the index s of a point stays the same in every layer.
+Random sites, new for every row, are samples (`Draws`); sites that all rows share are sigma points (`Sites`), with
+weights of their own. Both are finite mixtures, and the index s of a point stays the same in every layer. A method may
+bring a way of its own: anything with the two questions of `Passing`.
 """
 
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import Any, Protocol
 
 import equinox as eqx
 import jax
@@ -17,11 +18,42 @@ import numpy as np
 from fathom.base import linalg
 from fathom.base.arrays import Array
 from fathom.base.compiling import compiled
-from fathom.deep.layer import FLOOR, Layer, Moments, Seen
+from fathom.deep.layer import FLOOR, Layer, Seen
+from fathom.kernels.expectations import Moments
 
 Points = tuple[tuple[Array, ...], Array]  # sites (S, N or 1, W) of each hidden layer, and log weights (S)
+Passed = tuple[Moments, Array, Seen | None]  # moments (S, N, Q), log weights (S), what the last layer saw
 Rule = str  # one of
 RULES = ("qr1", "qr2", "qr3", "gauss-hermite")
+
+
+class Passing(Protocol):
+    """A way for hidden values to pass through the layers: the points they pass as, and what then comes out."""
+
+    @property
+    def draws(self) -> bool:
+        """True if the points are random: more of them are then a better answer."""
+
+    def points(self, key: Array, n: int, n_rows: int, widths: tuple[int, ...], dtype: Any) -> Points:
+        """The points for `n_rows` rows; `n` of them where they are drawn."""
+
+    def __call__(self, layers: tuple[Layer, ...], X: Array, points: Points, connected: bool) -> Passed:
+        """The mixture of the last layer's outputs at the rows of X."""
+
+
+class Draws(eqx.Module):
+    """Hidden values pass as independent draws, new for every row (doubly stochastic)."""
+
+    draws: bool = eqx.field(static=True, default=True)
+
+    def points(self, key: Array, n: int, n_rows: int, widths: tuple[int, ...], dtype: Any) -> Points:
+        """n sites of each row, with equal weights."""
+        return samples(key, n, n_rows, widths, dtype)
+
+    def __call__(self, layers: tuple[Layer, ...], X: Array, points: Points, connected: bool) -> Passed:
+        """The mixture of the last layer's outputs at the rows of X."""
+        moments, seen, _ = propagate(layers, X, points[0], connected)
+        return moments, points[1], seen
 
 
 class Sites(eqx.Module):
@@ -34,12 +66,18 @@ class Sites(eqx.Module):
     nodes: tuple[Array, ...]  # one (n, W) for each hidden layer
     logits: Array  # (S)
     rule: Rule = eqx.field(static=True)
+    draws: bool = eqx.field(static=True, default=False)
 
-    def points(self) -> Points:
-        """Sites (S, 1, W) of each hidden layer, the same for all rows."""
+    def points(self, key: Any = None, n: int = 0, n_rows: int = 1, widths: Any = (), dtype: Any = None) -> Points:
+        """Sites (S, 1, W) of each hidden layer, the same for all rows and every key."""
         found = tuple(self._points(nodes)[:, None, :] for nodes in self.nodes)
         logits = jax.lax.stop_gradient(self.logits) if self.rule == "gauss-hermite" else self.logits
         return found, jax.nn.log_softmax(logits)
+
+    def __call__(self, layers: tuple[Layer, ...], X: Array, points: Points, connected: bool) -> Passed:
+        """The mixture of the last layer's outputs at the rows of X."""
+        moments, seen, _ = propagate(layers, X, points[0], connected)
+        return moments, points[1], seen
 
     def _points(self, nodes: Array) -> Array:
         if self.rule == "qr3":

@@ -1,177 +1,79 @@
-"""What every estimator trained by stochastic gradients shares: checks, units, training, predictions, files."""
+"""What every estimator that learns by an inference object shares: checks, units, training, predictions, files."""
 
 from __future__ import annotations
 
-import contextlib
-import math
-from collections.abc import Callable, Iterator
-from dataclasses import replace
-from pathlib import Path
-from typing import Any, Self
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from fathom import models
+from fathom.base.random import seed_of
 from fathom.data.dataset import Columns, Scaler
 from fathom.estimators.exact import LARGEST, short_text, with_row
+from fathom.kernels.base import Kernel
+from fathom.likelihoods import few_valued
 from fathom.predictive import Predictive
 
-BETAS = (0.05, 0.2, 1.0)  # tried by beta="cv"
-_FITTED = (
-    "seed",
-    "beta",
-    "history",
-    "best_step",
-    "status",
-    "notes",
-    "scales",
-    "last",
-)  # attributes that go into a model file
-MOST_STEPS = 4000
-ENOUGH = 500  # held-out rows that can decide alone; with fewer, every row is held out once
-HELD_FROM_NETWORKS = 0.1  # part of the rows, whatever the method
-HELD = 25  # rows held out at least, as far as three tenths of them go: stopping on fewer is a lottery
+if TYPE_CHECKING:
+    from fathom.deep.build import Architecture
+    from fathom.deep.model import DeepGP
+    from fathom.deep.predict import Mixture
+    from fathom.inference.base import Features, Inference, Learnt, OnCheck, Task, Training
 
 
-class Stochastic(BaseEstimator):
-    """A sparse or deep GP on standardised data. Subclasses say which methods they know and what an answer is."""
+class Learner(BaseEstimator):
+    """A sparse or deep GP on standardised data. Subclasses say what its layers are and what an answer is."""
 
-    methods: tuple[str, ...] = ()
+    rows: ClassVar[tuple[str, bool]]  # of the table of models: the estimator's own, all or those that learn classes
+    inference: str | Inference
+    training: Training | None
+    kernel: str | Kernel | tuple[str | Kernel, ...] | None
+    features: Features
+    dtype: str | None
+    verbose: int
+    random_state: Any  # scikit-learn: None, an int, a Generator or a RandomState
+    learnt_: Any  # what the inference method has learnt: Ensemble, Collapsed, or a method's own
 
-    def _architecture(self) -> Any:
-        """The `Architecture` that the parameters ask for."""
+    # -- what was asked for ------------------------------------------------------------------------------------
+
+    def _method(self) -> Inference:
+        """The inference object, of which a name is shorthand."""
+        from fathom.inference.base import Inference
+
+        if isinstance(self.inference, Inference):
+            return self.inference
+        if self.inference not in (known := models.methods(*self.rows)):
+            raise ValueError(f"inference must be one of {', '.join(known)}, not {self.inference!r}")
+        method: Inference = models.inference(self.inference)()
+        return method
+
+    def _architecture(self, method: Inference) -> Architecture:
+        """What the parameters ask of a model's structure."""
         raise NotImplementedError
 
-    # -- settings ----------------------------------------------------------------------------------------------
-
-    def _method(self) -> Any:
-        from fathom.deep.methods import METHODS
-
-        if self.inference not in self.methods:
-            raise ValueError(f"inference must be one of {', '.join(self.methods)}, not {self.inference!r}")
-        return METHODS[self.inference]
-
-    def _dtype(self) -> str:
+    def _dtype(self, method: Inference) -> str:
         if self.dtype not in (None, "float32", "float64"):
             raise ValueError(f"dtype must be 'float32' or 'float64', not {self.dtype!r}")
-        return str(self.dtype or self._method().dtype)
+        return self.dtype or method.dtype
 
-    @contextlib.contextmanager
-    def _precision(self) -> Iterator[None]:
-        """float64 inside, when asked for, without touching the user's JAX configuration."""
-        import jax
+    def _training(self) -> Training:
+        from fathom.inference.base import Training
 
-        with jax.enable_x64(self._dtype() == "float64"):
-            yield
+        return self.training if self.training is not None else Training()
 
-    def _settings(self, n: int) -> Any:
-        from fathom.deep.training.loop import Settings, whole
+    def _task(self, X: np.ndarray, Y: np.ndarray, n_classes: int, seed: int, on_check: OnCheck | None = None) -> Task:
+        """Everything a method needs, checked."""
+        from fathom.inference.base import Task
 
-        for name, least in (("batch_size", 1), ("n_inducing", 1)):
-            if getattr(self, name) is not None and getattr(self, name) < least:
-                raise ValueError(f"{name} must be at least {least}, not {getattr(self, name)}")
-        if self.n_steps is not None and self.n_steps < 1:
-            raise ValueError(f"n_steps must be at least 1 (or None), not {self.n_steps}")
         method = self._method()
-        steps = self.n_steps or whole(np.clip(method.epochs * n / self.batch_size, method.fewest, MOST_STEPS))
-        rate = self.learning_rate or (0.03 if steps <= max(method.fewest, 1500) else 0.02)
-        held = self.validation_fraction
-        if held is None:
-            networked = getattr(self, "features", None) is not None  # a network learns any rows by heart
-            held = max(method.validation, HELD_FROM_NETWORKS * networked)
-            held = min(max(held, HELD / n), 0.3) if held else 0.0
-        if not 0 <= held < 1:
-            raise ValueError(f"validation_fraction must be at least 0 and below 1, not {held}")
-        beta = 1.0 if self.beta is None or self.beta == "cv" else self.beta
-        if isinstance(beta, str) or beta < 0:
-            raise ValueError(f"beta must be a positive number, None or 'cv', not {self.beta!r}")
-        return Settings(steps, self.batch_size, rate, beta, held, seed=self._seed())
+        arch, training = self._architecture(method), self._training()
+        method.check(arch, training)
+        return Task(X, Y, arch, training, n_classes, self.features, seed, self._told(on_check))
 
-    def _seed(self) -> int:
-        rng = self.random_state
-        if rng is None or isinstance(rng, (int, np.integer)):
-            return int(rng or 0)
-        return int(np.random.default_rng(rng).integers(2**31))
-
-    # -- fitting -----------------------------------------------------------------------------------------------
-
-    def _learn(self, X: np.ndarray, Y: np.ndarray, n_classes: int, on_check: Any) -> None:
-        """Build and train on standardised rows."""
-        import jax
-
-        from fathom.deep.heldout import tails
-        from fathom.deep.model import build
-        from fathom.deep.training.schedule import carry_out
-
-        settings, method = self._settings(len(X)), self._method()
-        if n_starts := self._n_starts(*X.shape):
-            self._climb(X, Y, n_classes, n_starts, settings.seed, self._report(on_check))
-            return
-        with self._precision():
-            features = self._features(X)
-            model = build(jax.random.key(settings.seed), self._architecture(), method, X, Y, n_classes, features)
-            self.beta_ = self._chosen_beta(model, X, Y, settings) if self.beta == "cv" else settings.beta
-            settings = replace(settings, beta=self.beta_)
-            plan, report = self._plan(settings, len(X)), self._report(on_check)
-            trained = carry_out(plan, method, model, X, Y, settings, self.time_limit, report)
-            trained.model = self._finished(trained.model, X, Y)
-            if method.tails and self.validation_fraction is None and not settings.validation:
-                trained.scales = tails(trained.model, X, Y, settings.seed)
-        plan.forget()
-        self._keep(trained, settings.seed)
-        self.n_seen_ = len(X)
-
-    def _choose_widths(self, X: np.ndarray, Y: np.ndarray, n_classes: int) -> None:
-        """Of hidden layers, where there are any and they were left open."""
-
-    def _finished(self, model: Any, X: np.ndarray, Y: np.ndarray) -> Any:
-        """The trained model after what a method does last."""
-        return model
-
-    def _n_starts(self, n: int, d: int) -> int:
-        """Starts of a climb with all rows at once; 0: minibatches."""
-        return 0
-
-    def _climb(self, X: np.ndarray, Y: np.ndarray, n_classes: int, n_starts: int, seed: int, tell: Any) -> None:
-        from fathom.deep.restarts import learn
-
-        how = (n_starts, self.n_steps, seed, n_classes, self.time_limit, tell)
-        with self._precision():
-            trained = learn(self._method(), self._architecture(), X, Y, *how)
-        self.beta_, self.n_seen_ = 1.0, len(X)
-        self._keep(trained, seed)
-
-    def _plan(self, settings: Any, n: int) -> Any:
-        """One run, when anything about it was said; else what `deep.schedule` says of small data."""
-        from fathom.deep.training.loop import whole
-        from fathom.deep.training.schedule import Plan
-
-        keep = None if self.checkpoint is None else Path(self.checkpoint)
-        said = any(x is not None for x in (self.n_steps, self.time_limit, self.validation_fraction))
-        if said or not settings.validation or settings.validation * n >= ENOUGH:
-            return Plan((settings.n_steps,), refit=self.refit and settings.validation > 0, keep=keep)
-        method = self._method()
-        lengths = tuple(whole(settings.n_steps / part) for part in method.schedules)
-        return Plan(lengths, min(method.parts, n), refit=True, keep=keep)
-
-    def _features(self, X: np.ndarray) -> Any:
-        from fathom.deep.features import extractor
-
-        return extractor(getattr(self, "features", None), X, self._seed(), self._dtype())
-
-    def _chosen_beta(self, model: Any, X: np.ndarray, Y: np.ndarray, settings: Any) -> float:
-        """The β with the best NLL on held-out rows."""
-        from fathom.deep.training.loop import train
-
-        settings = replace(settings, validation=settings.validation or 0.1)
-        found = {}
-        for beta in BETAS:
-            history = train(self._method(), model, X, Y, replace(settings, beta=beta)).history
-            found[beta] = min((h["validation NLL"] or math.inf for h in history), default=math.inf)
-        return min(found, key=lambda beta: found[beta])
-
-    def _report(self, on_check: Callable[[dict[str, Any], int], None] | None) -> Any:
+    def _told(self, on_check: OnCheck | None) -> OnCheck:
         def tell(entry: dict[str, Any], total: int) -> None:
             if self.verbose:
                 held = entry["validation NLL"]
@@ -182,15 +84,44 @@ class Stochastic(BaseEstimator):
 
         return tell
 
-    def _keep(self, trained: Any, seed: int) -> None:
-        self.weights_, self.models_ = map(list, zip(*(trained.parts or [(1.0, trained.model)]), strict=True))
-        self.history_ = trained.history
-        self.best_step_, self.status_, self.scales_ = trained.best_step, trained.status, trained.scales
-        self.notes_ = [*getattr(self, "notes_", []), *trained.notes]
-        self.seed_ = seed
+    # -- learning ----------------------------------------------------------------------------------------------
+
+    def _learn(self, X: np.ndarray, Y: np.ndarray, n_classes: int, on_check: OnCheck | None) -> None:
+        """Learn from standardised rows."""
+        task = self._chosen(self._task(X, Y, n_classes, seed_of(self.random_state), on_check))
+        self.learnt_, self.n_seen_ = self._method().learn(task), len(X)
+
+    def _chosen(self, task: Task) -> Task:
+        """The task with what was left to the data."""
+        return task
 
     @property
-    def model_(self) -> Any:
+    def notes_(self) -> list[str]:
+        """Sentences about the fit that a user should know."""
+        return [*self.remarks_, *self.learnt_.notes]
+
+    @property
+    def history_(self) -> list[dict[str, Any]]:
+        """How training went: step, seconds, objective and validation NLL of every look."""
+        return list(self.learnt_.history)
+
+    @property
+    def status_(self) -> str:
+        """How training ended: "done", "time limit", "diverged", "converged" or "iterations"."""
+        return str(self.learnt_.status)
+
+    @property
+    def models_(self) -> list[DeepGP]:
+        """The models that predictions average, heaviest first."""
+        return list(self.learnt_.models)
+
+    @property
+    def weights_(self) -> list[float]:
+        """How much each of `models_` weighs."""
+        return list(self.learnt_.weights)
+
+    @property
+    def model_(self) -> DeepGP:
         """The layers; where predictions average several models, those of the one with the most weight."""
         return self.models_[0]
 
@@ -211,19 +142,11 @@ class Stochastic(BaseEstimator):
             raise ValueError(f"values beyond {LARGEST:.0e} cannot be squared: rescale the data")
         if reset:
             self.last_ = X.max(0).tolist()  # where a forecast begins: the rows themselves are not kept
-        return X
+        return np.asarray(X)
 
     def _inputs(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
         return self.scaler_.x(self._checked_inputs(X, reset=False))
-
-    def _latent(self, X: Any) -> list[tuple[Any, np.ndarray, np.ndarray, np.ndarray]]:
-        """Of each model that is averaged: its likelihood, and the mixture of its latent functions."""
-        from fathom.deep.heldout import latent
-
-        X_std = self._inputs(X)
-        with self._precision():
-            return [(model.likelihood, *latent(model, X_std, self.seed_)) for model in self.models_]
 
     def _names(self) -> list[str] | None:
         names = getattr(self, "feature_names_in_", None)
@@ -233,86 +156,142 @@ class Stochastic(BaseEstimator):
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Everything a model file needs: JSON values and arrays."""
-        from fathom.deep.training.checkpoint import arrays_of
-
         check_is_fitted(self)
-        if getattr(self, "features", None) is not None and not isinstance(self.features, str):
+        if self.features is not None and not isinstance(self.features, str):
             raise ValueError("a model with a feature extractor of your own cannot be saved: only named ones can")
-        arrays: dict[str, np.ndarray] = {}
-        for i, model in enumerate(self.models_):
-            arrays |= arrays_of(_name(i), model)
-        return self._described() | {"weights": self.weights_}, arrays
-
-    def _described(self) -> dict[str, Any]:
+        facts, arrays = self.learnt_.to_state()
         columns: Columns | None = getattr(self, "columns_", None)
-        kernel = None if self.kernel is None else _kernel_text(self.kernel)
-        return {
-            "params": {**self.get_params(), "kernel": kernel, "random_state": None, "checkpoint": None},
+        description = {
+            "params": self._saved_params(),
+            "inference": self._saved_method(),
+            "training": self._training().get_params() | {"checkpoint": None},
+            "learnt": facts,
             "scaler": self.scaler_.to_dict(),
             "names": self._names(),
             "n_inputs": int(self.n_features_in_),
+            "n_seen": int(self.n_seen_),
             "columns": None if columns is None else columns.to_dict(),
-            "fit": {name: getattr(self, f"{name}_") for name in _FITTED},
-            **self._own_state(),
+            "last": self.last_,
+            "remarks": self.remarks_,
         }
+        return description | self._own_state(), arrays
+
+    def _saved_params(self) -> dict[str, Any]:
+        kernel = self.kernel
+        texts = [str(k) for k in kernel] if isinstance(kernel, (tuple, list)) else kernel and str(kernel)
+        apart = {"inference", "training"}
+        params = {name: value for name, value in self.get_params(deep=False).items() if name not in apart}
+        return params | {"kernel": texts or None, "random_state": None}
+
+    def _saved_method(self) -> dict[str, Any]:
+        method = self._method()
+        if method.name not in models.MODELS:
+            raise ValueError(f"inference {method.name!r} is not in the table of models: add it to fathom.models.MODELS")
+        return {"name": method.name, "options": method.get_params(), "named": isinstance(self.inference, str)}
 
     def _own_state(self) -> dict[str, Any]:
         """What a subclass adds to the file."""
-        return {}
+        raise NotImplementedError
 
-    def _set_own(self, description: dict[str, Any]) -> None:
-        """The inverse of `_own_state`."""
-
-    def _shapes(self, description: dict[str, Any]) -> tuple[np.ndarray, int]:
-        """A row of standardised outputs and the number of classes, to rebuild the model's structure."""
+    def _set_own(self, description: Mapping[str, Any]) -> tuple[np.ndarray, int]:
+        """Take that up again; a row of standardised outputs and the number of classes, which decide the structure."""
         raise NotImplementedError
 
     @classmethod
-    def from_state(cls, description: dict[str, Any], arrays: dict[str, np.ndarray]) -> Self:
+    def from_state(cls, description: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
         """The inverse of `to_state`."""
-        import jax
-
-        from fathom.deep.model import build
-        from fathom.deep.training.checkpoint import filled
-
         model = cls._restored(description)
+        Y, n_classes = model._set_own(description)
         rows = np.random.default_rng(0).standard_normal((4, model.n_features_in_))
-        Y, n_classes = model._shapes(description)
-        with model._precision():
-            method = model._method()
-            settings = jax.random.key(0), model._architecture(), replace(method, q=method.learnt_q)
-            like = build(*settings, rows, np.repeat(Y, 4, 0), n_classes, model._features(rows))
-            model.weights_ = description.get("weights", [1.0])
-            model.models_ = [filled(_name(i), like, arrays) for i in range(len(model.weights_))]
+        task = model._task(rows, np.repeat(Y, 4, 0), n_classes, 0)
+        model.learnt_ = model._method().restored(task, description["learnt"], arrays)
         return model
 
     @classmethod
-    def _restored(cls, description: dict[str, Any]) -> Self:
+    def _restored(cls, description: Mapping[str, Any]) -> Self:
         """Everything but what was learnt."""
-        model = cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in description["params"].items()})
+        from fathom.inference.base import Training
+
+        told, params = description["inference"], description["params"]
+        params = {name: tuple(v) if isinstance(v, list) else v for name, v in params.items()}
+        method = told["name"] if told["named"] else models.inference(told["name"])(**told["options"])
+        training = Training(**description["training"])
+        model = cls(**params, inference=method, training=training if training.changed() else None)
         model.n_features_in_, model.scaler_ = int(description["n_inputs"]), Scaler.from_dict(description["scaler"])
         if description["names"] is not None:
             model.feature_names_in_ = np.asarray(description["names"], dtype=object)
         if description["columns"] is not None:
             model.columns_ = Columns.from_dict(description["columns"])
-        for name in _FITTED:
-            setattr(model, f"{name}_", description["fit"][name])
-        model._set_own(description)
+        model.n_seen_, model.last_, model.remarks_ = (description[key] for key in ("n_seen", "last", "remarks"))
         return model
 
 
-def _name(i: int) -> str:
-    """Of the arrays of a model in a file."""
-    return f"model{i or ''}"
+class LearnerRegressor(MultiOutputMixin, RegressorMixin, Learner):
+    """What sparse and deep regressors share."""
 
+    def fit(self, X: Any, y: Any, on_check: OnCheck | None = None) -> Self:
+        """Learn from inputs X (N, D) and outputs y (N) or (N, P); NaN marks a missing output of several."""
+        self._task(np.zeros((0, 1)), np.zeros((0, 1)), 0, 0)  # wrong options are told before anything is computed
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        X = self._checked_inputs(X, reset=True)
+        y = checked_outputs(y, len(X))
+        self._single, Y = y.ndim == 1, y.reshape(len(X), -1)
+        self.scaler_ = Scaler.fit(X, Y)
+        self.remarks_ = self._remarks(Y)
+        self._learn(self.scaler_.x(X), self.scaler_.y(Y), 0, on_check)
+        return self
 
-def _kernel_text(kernel: Any) -> Any:
-    return [str(k) for k in kernel] if isinstance(kernel, (tuple, list)) else str(kernel)
+    def partial_fit(self, X: Any, y: Any) -> Self:
+        """Go on learning from further rows; the first call fits, and its units stay. The best of an average goes on."""
+        if not hasattr(self, "learnt_"):
+            return self.fit(X, y)
+        X = self._checked_inputs(X, reset=False)
+        Y = checked_outputs(y, len(X)).reshape(len(X), -1)
+        task = self._task(self.scaler_.x(X), self.scaler_.y(Y), 0, self.learnt_.seed)
+        self.learnt_ = self._method().go_on(self.learnt_, task, self.n_seen_ + len(X))
+        self.n_seen_ += len(X)
+        return self
+
+    def _remarks(self, Y: np.ndarray) -> list[str]:
+        notes = []
+        for p, column in enumerate(Y.T):
+            if few_valued(column):
+                which = "the target" if Y.shape[1] == 1 else f"output {p}"
+                n = len(np.unique(column[~np.isnan(column)]))
+                notes.append(f"{which} takes only {n} values: a density flatters spikes on them, compare by CRPS")
+        return notes
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """The predictive mean, and on request the standard deviation of a new observation."""
+        predictive = self.predict_dist(X)
+        return (predictive.mean(), predictive.std()) if return_std else predictive.mean()
+
+    def predict_dist(self, X: Any, observed: bool = True) -> Predictive:
+        """The predictive mixture of new observations at X, or (`observed=False`) of the function itself."""
+        return mixture(self._fitted().predict(self._inputs(X), observed), self.scaler_, self._single)
+
+    def sample_functions(self, X: Any, n: int = 1, seed: int = 0) -> np.ndarray:
+        """Whole functions (n, N) or (n, N, P) drawn from the model, without noise: smooth along the rows of X."""
+        drawn = self.scaler_.y_mean + self.scaler_.y_sd * self._fitted().functions(self._inputs(X), n, seed)
+        return drawn[:, :, 0] if self._single else drawn
+
+    def _fitted(self) -> Learnt:
+        check_is_fitted(self)
+        learnt: Learnt = self.learnt_
+        return learnt
+
+    def _own_state(self) -> dict[str, Any]:
+        return {"single": self._single}
+
+    def _set_own(self, description: Mapping[str, Any]) -> tuple[np.ndarray, int]:
+        self._single = bool(description["single"])
+        return np.zeros((1, len(self.scaler_.y_mean))), 0
 
 
 def checked_outputs(y: Any, n: int) -> np.ndarray:
     """Outputs (N) or (N, P); NaN marks a missing one where there are several."""
-    y = check_array(y, ensure_2d=False, dtype=float, ensure_all_finite=False, input_name="y")
+    y = np.asarray(check_array(y, ensure_2d=False, dtype=float, ensure_all_finite=False, input_name="y"))
     if y.ndim > 2 or len(y) != n:
         raise ValueError(f"y has shape {y.shape} for {n} rows of X: it must be (N) or (N, P)")
     single = y.ndim == 1 or y.shape[1] == 1
@@ -327,8 +306,8 @@ def checked_outputs(y: Any, n: int) -> np.ndarray:
     return y
 
 
-def mixture(means: np.ndarray, variances: np.ndarray, weights: np.ndarray, scaler: Scaler, single: bool) -> Predictive:
-    """Moments (S, N, P) in standard units as a `Predictive` in the user's."""
-    means, variances = (np.moveaxis(np.asarray(a, dtype=float), 0, -1) for a in (means, variances))
-    standard = Predictive(weights, means, variances).affine(scaler.y_mean, scaler.y_sd)
+def mixture(moments: Mixture, scaler: Scaler, single: bool) -> Predictive:
+    """Means and variances (S, N, P) with weights (S), in standard units, as a `Predictive` in the user's."""
+    means, variances = (np.moveaxis(np.asarray(a, dtype=float), 0, -1) for a in moments[:2])
+    standard = Predictive(moments[2], means, variances).affine(scaler.y_mean, scaler.y_sd)
     return Predictive(standard.weights, standard.means[:, 0], standard.variances[:, 0]) if single else standard

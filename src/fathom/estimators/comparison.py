@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Protocol, Self
 
 import numpy as np
 
-from fathom import metrics
+from fathom import metrics, models
 from fathom.data.dataset import Dataset, k_folds
 from fathom.data.frames import inputs
 from fathom.data.table import DataError, did_you_mean
@@ -48,71 +47,63 @@ class Mean:
         return Predictive.gaussian(np.broadcast_to(self.mean_, shape), np.broadcast_to(self.var_, shape))
 
 
-SPARSE = ("fitc", "vfe", "svgp", "odsvgp", "ppgpr")
-DEEP = ("dsvi", "gamma", "dspp", "sampling", "sep")
-
-
-def gp(kernel: str | None = None, seed: int = 0, restarts: int = 5, **_: Any) -> Any:
+def gp(kernel: str | None = None, seed: int = 0, restarts: int = 5) -> Any:
     """The exact GP, with a kernel of one's choice."""
     from fathom.estimators.exact import GPRegressor
 
     return GPRegressor(kernel=kernel or "SE", n_restarts=restarts, random_state=seed)
 
 
-def by_gradient(
+def made(
     name: str,
     kernel: str | None = None,
     seed: int = 0,
     inducing: int | None = None,
-    steps: int | None = None,
     widths: tuple[int, ...] | str | None = None,
-    checkpoint: Any = None,
-    **_: Any,
+    options: Mapping[str, Any] | None = None,
+    training: Mapping[str, Any] | None = None,
 ) -> Any:
-    """A sparse or deep GP by the name of its inference."""
-    settings: dict[str, Any] = {"n_inducing": inducing, "n_steps": steps, "kernel": kernel or None}
-    settings |= {"random_state": seed, "checkpoint": None if checkpoint is None else str(checkpoint)}
-    if name in DEEP:
-        from fathom.estimators.deep import DeepGPRegressor
+    """A model of the table by its name; what is None is the method's own choice."""
+    if name == "gp":
+        return gp(kernel, seed)
+    if name == "search":
+        return models.estimator("KernelSearch")(random_state=seed)
+    from fathom.inference.base import Training
 
-        return DeepGPRegressor((3,) if widths is None else widths, name, **settings)
-    from fathom.estimators.sparse import SparseGPRegressor
-
-    if widths:
-        raise ValueError(f"--widths is for deep models ({', '.join(DEEP)}): {name} has no hidden layers")
-    return SparseGPRegressor(name, **settings | {"n_inducing": inducing or 100})
-
-
-def searched(detail: str, seed: int) -> Any:
-    """The structure search, at its defaults."""
-    from fathom.estimators.search import KernelSearch
-
-    return KernelSearch(random_state=seed)
+    row = models.MODELS[name]
+    settings: dict[str, Any] = {"kernel": kernel or None, "random_state": seed}
+    settings |= {"inference": models.inference(name)(**options)} if options else {"inference": name}
+    settings |= {"n_inducing": inducing} if inducing is not None else {}
+    settings |= {"training": Training(**training)} if training else {}
+    if row.estimator == "DeepGPRegressor":
+        settings |= {"widths": widths} if widths is not None else {}
+    elif widths:
+        deep = ", ".join(models.methods("DeepGPRegressor"))
+        raise ValueError(f"--widths is for deep models ({deep}): {name} has none")
+    return models.estimator(row.estimator)(**settings)
 
 
-def _of(name: str) -> Callable[[str, int], Model]:
-    return lambda kernel, seed: by_gradient(name, kernel, seed)
+def _maker(name: str) -> Callable[[str, int], Model]:
+    return lambda kernel, seed: made(name, kernel, seed)
 
 
 # A model on the command line is NAME or NAME:DETAIL; each row makes it from (detail, seed).
-MODELS: dict[str, Callable[[str, int], Model]] = {
-    "gp": gp,
+CONTENDERS: dict[str, Callable[[str, int], Model]] = {
     "mean": lambda detail, seed: Mean(),
     "linear": lambda detail, seed: gp("Lin", seed),
-    "search": searched,
-    **{name: _of(name) for name in (*SPARSE, *DEEP)},
+    **{name: _maker(name) for name in models.MODELS},
 }
-# what `fathom fit` makes and a model file can hold, from its options
-SAVED: dict[str, Callable[..., Any]] = {"gp": gp, **{name: partial(by_gradient, name) for name in (*SPARSE, *DEEP)}}
 # the models that take a detail, and what must read it
-DETAILED: dict[str, Callable[[str], Any]] = dict.fromkeys(SAVED, parse)
+DETAILED: dict[str, Callable[[str], Any]] = {name: parse for name in models.MODELS if name != "search"}
 
 
 def find(spec: str) -> tuple[str, str]:
     """The name and detail of a model, as in "gp:SE + Lin"; both are checked."""
     name, colon, detail = (part.strip() for part in spec.partition(":"))
-    if name not in MODELS:
-        raise DataError(f"there is no model {name!r}{did_you_mean(name, MODELS)}; there are {', '.join(MODELS)}")
+    if name not in CONTENDERS:
+        raise DataError(
+            f"there is no model {name!r}{did_you_mean(name, CONTENDERS)}; there are {', '.join(CONTENDERS)}"
+        )
     if colon and name not in DETAILED:
         raise DataError(f"model {spec!r}: {name} takes nothing after it; only {', '.join(DETAILED)} do")
     if colon:
@@ -131,7 +122,7 @@ def split_models(text: str) -> list[str]:
             found[-1] += letter
     specs = [spec.strip() for spec in found if spec.strip()]
     if not specs:
-        raise DataError(f"--models is empty: name some of {', '.join(MODELS)}, separated by commas")
+        raise DataError(f"--models is empty: name some of {', '.join(CONTENDERS)}, separated by commas")
     return list(dict.fromkeys(specs))
 
 
@@ -174,7 +165,7 @@ def compare(
         for k, (train, test) in enumerate(splits, start=1):
             on_fold(spec, k)
             try:
-                row.scores.append(_score(MODELS[name](detail, seed), dataset.rows(train), dataset.rows(test)))
+                row.scores.append(_score(CONTENDERS[name](detail, seed), dataset.rows(train), dataset.rows(test)))
             except Exception as problem:  # one model's trouble must not cost the others their scores
                 row.failures.append(f"{' '.join(str(problem).split())} ({type(problem).__name__})")
     return rows

@@ -1,12 +1,11 @@
 """Model files: one zip of JSON and safetensors, versioned. Opening one runs no code of its own.
 
-model.json            {"format": "fathom", "version": 1, "model": "GPRegressor", "fathom": "0.1.0", ...}
+model.json            {"format": "fathom", "version": 2, "model": "DeepGPRegressor", "fathom": "0.1.0", ...}
 arrays.safetensors
 """
 
 from __future__ import annotations
 
-import importlib
 import json
 import zipfile
 from pathlib import Path
@@ -16,15 +15,8 @@ import numpy as np
 
 import fathom
 from fathom.base.files import replacing
-
-VERSION = 1
-MODELS = {
-    "GPRegressor": "fathom.estimators.exact",
-    "KernelSearch": "fathom.estimators.search",
-    "SparseGPRegressor": "fathom.estimators.sparse",
-    "DeepGPRegressor": "fathom.estimators.deep",
-    "DeepGPClassifier": "fathom.estimators.deep",
-}  # what may be in a file, and where it lives
+from fathom.estimators.firstfiles import as_second
+from fathom.models import ESTIMATORS, estimator
 
 
 class ModelFileError(ValueError):
@@ -36,10 +28,10 @@ def save(model: Any, path: str | Path) -> None:
     from safetensors.numpy import save as to_bytes
 
     name = type(model).__name__
-    if name not in MODELS:
-        raise ModelFileError(f"{name} cannot be saved: only {', '.join(MODELS)} can")
+    if name not in ESTIMATORS:
+        raise ModelFileError(f"{name} cannot be saved: only {', '.join(ESTIMATORS)} can")
     description, arrays = model.to_state()
-    header = {"format": "fathom", "version": VERSION, "model": name, "fathom": fathom.__version__}
+    header = {"format": "fathom", "version": ESTIMATORS[name].version, "model": name, "fathom": fathom.__version__}
     with replacing(path, ModelFileError) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("model.json", json.dumps(header | description, indent=1))
         archive.writestr("arrays.safetensors", to_bytes({k: np.ascontiguousarray(v) for k, v in arrays.items()}))
@@ -50,16 +42,17 @@ def load(path: str | Path) -> Any:
     description, arrays = _read(Path(path))
     if not isinstance(description, dict) or description.get("format") != "fathom":
         raise ModelFileError(f"{path} is not a Fathom model: its model.json says nothing of the kind")
-    if description.get("version") != VERSION:
+    name = description.get("model")
+    if name not in ESTIMATORS:
+        raise ModelFileError(f"{path} holds a model of unknown kind {name!r}; known are {', '.join(ESTIMATORS)}")
+    version, known = description.get("version"), ESTIMATORS[name].version
+    if version not in range(1, known + 1):
         raise ModelFileError(
-            f"{path} has format version {description.get('version')}, this Fathom reads {VERSION}: "
+            f"{path} has format version {version}, this Fathom reads {known}: "
             f"open it with Fathom {description.get('fathom', 'of another version')}, or fit the model again"
         )
-    name = description.get("model")
-    if name not in MODELS:
-        raise ModelFileError(f"{path} holds a model of unknown kind {name!r}; known are {', '.join(MODELS)}")
     try:
-        return getattr(importlib.import_module(MODELS[name]), name).from_state(description, arrays)
+        return estimator(name).from_state(description if version == known else as_second(description), arrays)
     except (KeyError, TypeError, ValueError, IndexError) as problem:
         raise ModelFileError(f"{path} is damaged: {type(problem).__name__}: {problem}") from None
 

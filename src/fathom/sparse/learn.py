@@ -6,7 +6,6 @@ import numpy as np
 
 from fathom.base import linalg
 from fathom.base.optimise import Objective, Result, Space, maximise
-from fathom.deep.model import centres, standard_start
 from fathom.gp.exact import GP
 from fathom.gp.learn import with_noise
 from fathom.gp.starts import space
@@ -14,6 +13,7 @@ from fathom.kernels.base import Kernel, walk
 from fathom.kernels.leaves import WN
 from fathom.kernels.vector import from_vector, slots
 from fathom.sparse.collapsed import SparsePosterior, condition_sparsely, log_bound
+from fathom.sparse.inducing import centres, standard_start
 
 NOISE = 0.1  # initial variance of the noise, in units of the target's
 

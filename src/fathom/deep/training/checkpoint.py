@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,7 @@ def read(path: Path, fingerprint: str, like: dict[str, Any]) -> tuple[dict[str, 
     return facts, {name: filled(name, tree, arrays) for name, tree in like.items()}
 
 
-def filled(name: str, tree: Any, arrays: dict[str, np.ndarray]) -> Any:
+def filled(name: str, tree: Any, arrays: Mapping[str, np.ndarray]) -> Any:
     """A tree of the same structure with the arrays that `arrays_of` took; their shapes may differ."""
     dynamic, static = eqx.partition(tree, eqx.is_array)
     leaves, structure = jax.tree.flatten(dynamic)

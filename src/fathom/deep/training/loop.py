@@ -20,10 +20,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec
 
-from fathom.deep.heldout import AS_LEARNT, Scales, plain, profile, score
-from fathom.deep.methods import Method
 from fathom.deep.model import DeepGP
+from fathom.deep.objective import Loss
+from fathom.deep.predict import AS_LEARNT, Scales
 from fathom.deep.training import checkpoint
+from fathom.deep.training.calibration import plain, profile, score
 from fathom.deep.training.steps import Knobs, State, begin, run
 
 CHUNK = 10  # steps in one compiled call
@@ -49,6 +50,7 @@ class Settings:
     _: KW_ONLY
     part: int = 0  # which part, when all are held out in turn
     seed: int = 0
+    natural: float = 0.0  # natural-gradient step of the last layer's q(v); 0: Adam moves it
     stop_at: int | None = None  # end here, on the schedule of n_steps: for a refit on all rows
     n_rows: int | None = None  # rows the objective stands for, when more were seen than are given
 
@@ -71,7 +73,7 @@ OnCheck = Callable[[dict[str, Any], int], None]
 
 
 def train(
-    method: Method,
+    loss: Loss,
     model: DeepGP,
     X: np.ndarray,
     Y: np.ndarray,
@@ -81,17 +83,15 @@ def train(
     keep: Path | None = None,
     on_check: OnCheck | None = None,
 ) -> Trained:
-    """Maximise the method's objective on standardised rows; NaN in Y marks a missing output."""
-    return _Training(method, model, X, Y, settings, keep).run(time_limit, on_check)
+    """Make the loss small on standardised rows; NaN in Y marks a missing output."""
+    return _Training(loss, model, X, Y, settings, keep).run(time_limit, on_check)
 
 
 class _Training:
     """One run in progress: a state that moves in chunks, and the best model seen."""
 
-    def __init__(
-        self, method: Method, model: DeepGP, X: np.ndarray, Y: np.ndarray, settings: Settings, keep: Path | None
-    ):
-        self.method, self.settings, self.keep = method, settings, keep
+    def __init__(self, loss: Loss, model: DeepGP, X: np.ndarray, Y: np.ndarray, settings: Settings, keep: Path | None):
+        self.loss, self.settings, self.keep = loss, settings, keep
         self.dtype = model.layers[0].Z.dtype
         order = np.random.default_rng([settings.seed, 7]).permutation(len(X))
         first, end = (round((settings.part + i) * settings.validation * len(X)) for i in (0, 1))
@@ -100,10 +100,10 @@ class _Training:
         self.X, self.Y = (np.asarray(a, self.dtype) for a in (X, Y))
         self.rows, self.batch = rows, min(settings.batch_size, len(rows))
         self.key = jax.random.key(settings.seed)
-        self.state = _replicated(begin(model, method))
+        self.state = _replicated(begin(model, settings.natural > 0))
         self.trained = Trained(model, 0)
         self.best, self.slow, self.seconds = -math.inf, 0, 0.0
-        self.fingerprint = _fingerprint(method, settings, self.X, self.Y)
+        self.fingerprint = _fingerprint(loss, settings, model, self.X, self.Y)
         if keep is not None and keep.exists():
             self._resume(keep)
 
@@ -149,7 +149,7 @@ class _Training:
         """Some steps; those that diverge are undone and tried again at half the rate, and half again."""
         Xs, Ys = (_sharded(jnp.asarray(a[rows[:n]])) for a in (self.X, self.Y))
         while True:
-            moved, losses = run(self.method, self.state, Xs, Ys, self.key, self._knobs())
+            moved, losses = run(self.loss, self.state, Xs, Ys, self.key, self._knobs())
             costs = np.asarray(losses, dtype=float)
             if self._sound(costs):
                 self.state = moved
@@ -171,7 +171,7 @@ class _Training:
     def _knobs(self) -> Knobs:
         s = self.settings
         n_rows = s.n_rows or len(self.rows)
-        numbers = (s.rate * 0.5**self.slow, s.n_steps, s.beta, n_rows, self.method.natural * 0.5**self.slow)
+        numbers = (s.rate * 0.5**self.slow, s.n_steps, s.beta, n_rows, s.natural * 0.5**self.slow)
         return Knobs(*(jnp.asarray(x, self.dtype) for x in numbers))
 
     # -- looking at held-out rows ------------------------------------------------------------------------------
@@ -211,8 +211,12 @@ class _Training:
         self.best, self.slow, self.seconds = facts["best"], facts["slow"], facts["seconds"]
 
 
-def _fingerprint(method: Method, settings: Settings, X: np.ndarray, Y: np.ndarray) -> str:
-    digest = hashlib.sha256(json.dumps([asdict(method), asdict(settings)], sort_keys=True).encode())
+def _fingerprint(loss: Loss, settings: Settings, model: DeepGP, X: np.ndarray, Y: np.ndarray) -> str:
+    """Tells trainings apart that may not continue each other."""
+    shapes = [leaf.shape for leaf in jax.tree.leaves(eqx.filter(model, eqx.is_array))]
+    facts = [type(loss).__name__, asdict(loss), asdict(settings), shapes]  # type: ignore[call-overload]
+    named = json.dumps(facts, sort_keys=True, default=lambda function: function.__qualname__)
+    digest = hashlib.sha256(named.encode())
     for array in (X, Y):
         digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()[:16]

@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from fathom.deep.heldout import AS_LEARNT, Scales, score
-from fathom.deep.methods import Method
 from fathom.deep.model import DeepGP
+from fathom.deep.objective import Loss
+from fathom.deep.predict import AS_LEARNT, Scales
+from fathom.deep.training.calibration import score
 from fathom.deep.training.loop import CHUNK, OnCheck, Settings, Trained, train
 
 ALL = "all"  # name of the run on all rows
@@ -46,7 +47,7 @@ class Plan:
 
 def carry_out(
     plan: Plan,
-    method: Method,
+    loss: Loss,
     model: DeepGP,
     X: np.ndarray,
     Y: np.ndarray,
@@ -64,13 +65,13 @@ def carry_out(
         for part in range(plan.parts):
             own = replace(settings, n_steps=n_steps, part=part)
             place = plan.place(f"{n_steps}.{part}")
-            run = train(method, model, X, Y, own, keep=place, time_limit=time_limit, on_check=report.next(n_steps))
+            run = train(loss, model, X, Y, own, keep=place, time_limit=time_limit, on_check=report.next(n_steps))
             runs.setdefault(n_steps, []).append(run)
     n_steps, step, scales = chosen(runs)
     if not plan.refit:
         return runs[n_steps][0]
     own = replace(settings, n_steps=n_steps, validation=0.0, stop_at=max(step, CHUNK))
-    again = train(method, model, X, Y, own, keep=plan.place(ALL), on_check=report.next(step))
+    again = train(loss, model, X, Y, own, keep=plan.place(ALL), on_check=report.next(step))
     again.scales, again.history = scales, _history(runs[n_steps], step)
     return again
 

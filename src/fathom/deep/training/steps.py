@@ -1,7 +1,7 @@
 """One compiled call: several training steps on gathered minibatches.
 
 Everything that is not a shape is an argument (learning rate, β, N, step), so that one compilation serves every data
-set with so many inputs. Adam moves all parameters; where the method says so, the last layer's q(v) takes natural
+set with so many inputs. Adam moves all parameters; if asked, the last layer's q(v) takes natural
 gradient steps instead. For S⁻¹ = Λ and λ = Λm they are moving averages: with g and h the slopes of the data term in a
 row's mean and variance, a_n its row of A and μ_n = a_nᵀm (without the mean function c),
 
@@ -21,12 +21,9 @@ import optax  # type: ignore[import-untyped]
 
 from fathom.base import linalg
 from fathom.base.arrays import Array
-from fathom.deep.energy import penalty, through
-from fathom.deep.layer import Moments
-from fathom.deep.methods import Method
 from fathom.deep.model import DeepGP
-from fathom.deep.objective import OBJECTIVES
-from fathom.deep.propagate import Points
+from fathom.deep.objective import Loss
+from fathom.kernels.expectations import Moments
 
 NETWORK_RATE = 0.03
 _ADAM = optax.flatten(optax.scale_by_adam())
@@ -58,44 +55,15 @@ class Knobs(NamedTuple):
     rho: Array  # natural-gradient step
 
 
-def begin(model: DeepGP, method: Method) -> State:
-    """The state before the first step."""
-    natural = None
-    if method.natural:
+def begin(model: DeepGP, natural: bool) -> State:
+    """The state before the first step; `natural` if the last layer's q(v) takes natural-gradient steps."""
+    held = None
+    if natural:
         R, mean = model.layers[-1].lower(), model.layers[-1].mean
         half = linalg.whitening(R @ jnp.swapaxes(R, -1, -2), 0.0)
         precision = jnp.swapaxes(half, -1, -2) @ half
-        natural = Natural(precision, jnp.einsum("qmk,qk->qm", precision, mean))
-    return State(model, _ADAM.init(eqx.filter(model, eqx.is_inexact_array)), natural, jnp.zeros((), jnp.int32))
-
-
-def loss(
-    model: DeepGP,
-    method: Method,
-    X: Array,
-    Y: Array,
-    points: Points,
-    beta: Array,
-    n_rows: Array,
-    probe: Moments | None = None,
-) -> tuple[Array, Any]:
-    """Minus the objective per row, hidden values passing by these points; `probe` (zeros) is added to the last moments
-    to read their slopes."""
-    if method.objective == "energy":
-        return _energy(model, method, X, Y, n_rows), None
-    f, log_weights, seen = model.at(X, points)
-    if probe is not None:
-        f = Moments(f.mean + probe.mean, f.var + probe.var)
-    data = jnp.mean(OBJECTIVES[method.objective](model.likelihood, Y, f, log_weights))
-    return -data + beta * model.kl(method.density, seen) / n_rows, None if seen is None else seen.A
-
-
-def _energy(model: DeepGP, method: Method, X: Array, Y: Array, n_rows: Array) -> Array:
-    """F/N of approximate EP, see `energy`."""
-    prior, cavities = penalty(model.layers, n_rows, method.power)
-    f = through(model.layers, cavities, model.represent(X), model.connected)
-    log_z = model.likelihood.tilted(Y, f.mean, f.var, f.residual, method.power)
-    return prior / n_rows - jnp.mean(log_z) / method.power
+        held = Natural(precision, jnp.einsum("qmk,qk->qm", precision, mean))
+    return State(model, _ADAM.init(eqx.filter(model, eqx.is_inexact_array)), held, jnp.zeros((), jnp.int32))
 
 
 def rate_at(step: Array, knobs: Knobs) -> Array:
@@ -112,17 +80,17 @@ def cooling(step: Array, knobs: Knobs) -> Array:
     return 0.01 + 0.99 * 0.5 * (1 + jnp.cos(jnp.pi * jnp.maximum(t - 0.1, 0.0) / 0.9))
 
 
-def _step(method: Method, knobs: Knobs, key: Any, state: State, batch: tuple[Array, Array]) -> tuple[State, Array]:
+def _step(loss: Loss, knobs: Knobs, key: Any, state: State, batch: tuple[Array, Array]) -> tuple[State, Array]:
     X, Y = batch
     model, dynamic = state.model, eqx.filter(state.model, eqx.is_inexact_array)
     own = jax.random.fold_in(key, state.step)
-    probe = _probe(model, method, X) if state.natural is not None else None
+    probe = _probe(model, loss, X) if state.natural is not None else None
 
     def value(parts: tuple[Any, Any]) -> tuple[Array, Any]:
         full = eqx.combine(parts[0], eqx.filter(model, eqx.is_inexact_array, inverse=True))
         full = _hold_q(full) if state.natural is not None else full
-        points = full.points(own, method.n_points, len(X), X.dtype)
-        return loss(full, method, X, Y, points, knobs.beta, knobs.n_rows, parts[1])
+        points = full.points(own, loss.n_points, len(X), X.dtype)
+        return loss(full, X, Y, points, knobs.beta, knobs.n_rows, parts[1])
 
     (cost, A), (slopes, by_moments) = jax.value_and_grad(value, has_aux=True)((dynamic, probe))
     direction, adam = _ADAM.update(slopes, state.adam)
@@ -137,15 +105,15 @@ def _step(method: Method, knobs: Knobs, key: Any, state: State, batch: tuple[Arr
 
 
 def _scaled(direction: DeepGP, rate: Array) -> DeepGP:
-    """The step; weights of a network move a tenth as fast, or its units die."""
+    """Scale Adam's direction by the learning rate, less for network weights, whose ReLU units would die."""
     moved = jax.tree.map(lambda u: rate.astype(u.dtype) * u, direction)
     if direction.features is None:
         return moved
     return eqx.tree_at(lambda m: m.features, moved, jax.tree.map(lambda u: NETWORK_RATE * u, moved.features))
 
 
-def _probe(model: DeepGP, method: Method, X: Array) -> Moments:
-    shape = (method.n_points if model.widths else 1, len(X), model.layers[-1].width)
+def _probe(model: DeepGP, loss: Loss, X: Array) -> Moments:
+    shape = (loss.n_points if model.widths else 1, len(X), model.layers[-1].width)
     return Moments(jnp.zeros(shape, X.dtype), jnp.zeros(shape, X.dtype))
 
 
@@ -180,12 +148,12 @@ def with_natural(model: DeepGP, natural: Natural) -> DeepGP:
 
 
 @eqx.filter_jit
-def run(method: Method, state: State, Xs: Array, Ys: Array, key: Any, knobs: Knobs) -> tuple[State, Array]:
+def run(loss: Loss, state: State, Xs: Array, Ys: Array, key: Any, knobs: Knobs) -> tuple[State, Array]:
     """Steps on a stack of minibatches (k, b, D), (k, b, P): the state after them, and the loss of each."""
     arrays, structure = eqx.partition(state, eqx.is_array)
 
     def body(arrays: Any, batch: tuple[Array, Array]) -> tuple[Any, Array]:
-        moved, cost = _step(method, knobs, key, eqx.combine(arrays, structure), batch)
+        moved, cost = _step(loss, knobs, key, eqx.combine(arrays, structure), batch)
         return eqx.filter(moved, eqx.is_array), cost
 
     arrays, costs = jax.lax.scan(body, arrays, (Xs, Ys))

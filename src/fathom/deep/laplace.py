@@ -1,4 +1,4 @@
-"""Inducing values that were learnt as parameters, as a Gaussian about them (Laplace).
+"""Laplace's approximation of a deep GP: a Gaussian about inducing values that were learnt as parameters.
 
 A point estimate is certain of where a step lies between two rows; the curvature of the objective knows that the rows do
 not say. The prior of the whitened values v is N(0, I). With H the block of −∇² log p(y|v) that belongs to one unit,
@@ -22,10 +22,10 @@ from fathom.base import linalg
 from fathom.base.arrays import Array
 from fathom.base.compiling import compiled
 from fathom.deep.layer import Layer
-from fathom.deep.methods import Method
 from fathom.deep.model import DeepGP
-from fathom.deep.propagate import Points, drawn
-from fathom.deep.training.steps import loss
+from fathom.deep.objective import Loss
+from fathom.deep.propagate import Points
+from fathom.deep.training.climb import cost, drawn, minus_objective
 
 ROWS = 2000  # whose curvature stands for that of all
 POINTS = 20_000  # rows times draws of one evaluation
@@ -34,15 +34,15 @@ CERTAIN = 1e12  # a curvature that could not be computed
 PARTS = (0.5, 0.25, 0.125)  # of a layer's spread that are tried
 
 
-def settle(model: DeepGP, method: Method, X: np.ndarray, Y: np.ndarray, seed: int, n_rows: int | None = None) -> DeepGP:
-    """The model with q about its inducing values; `n_rows`: of all data, when these are a part."""
+def laplace(model: DeepGP, loss: Loss, X: np.ndarray, Y: np.ndarray, seed: int, n_rows: int | None = None) -> DeepGP:
+    """The model with a Gaussian about its point values; `n_rows` of all data, when these are a part."""
     n = n_rows or len(X)
     kept = np.random.default_rng(seed).choice(len(X), min(ROWS, len(X)), replace=False)
     dtype = model.layers[-1].mean.dtype
     rows = jnp.asarray(X[kept], dtype), jnp.asarray(Y[kept], dtype), jnp.asarray(float(n), dtype)
-    draws = int(np.clip(POINTS // len(kept), method.n_points, MOST_DRAWS)) if model.widths else 1
-    bent, kept_part = (drawn(jax.random.key(seed + s), draws, len(kept), model.widths, dtype) for s in (11, 17))
-    H = np.asarray(_curvature(model, method, *rows, bent), dtype=float)
+    draws = int(np.clip(POINTS // len(kept), loss.n_points, MOST_DRAWS)) if model.widths else 1
+    bent, kept_part = (drawn(model, jax.random.key(seed + s), draws, len(kept)) for s in (11, 17))
+    H = np.asarray(_curvature(model, loss, *rows, bent), dtype=float)
     H = H - np.eye(len(H)) if np.isfinite(H).all() else CERTAIN * np.eye(len(H))
     layers, start = [], 0
     for layer in model.layers:
@@ -50,8 +50,8 @@ def settle(model: DeepGP, method: Method, X: np.ndarray, Y: np.ndarray, seed: in
         blocks = [_precision(H[i : i + m, i : i + m]) for i in range(start, start + layer.mean.size, m)]
         layers.append(_spread(layer, blocks))
         start += layer.mean.size
-    settled = eqx.tree_at(lambda old: old.layers, model, tuple(layers))
-    return _narrowed(settled, lambda m: -float(cost(m, method, *rows, kept_part))) if model.widths else settled
+    spread = eqx.tree_at(lambda old: old.layers, model, tuple(layers))
+    return _narrowed(spread, lambda m: -float(cost(m, loss, *rows, kept_part))) if model.widths else spread
 
 
 def points(model: DeepGP) -> DeepGP:
@@ -60,22 +60,14 @@ def points(model: DeepGP) -> DeepGP:
     return eqx.tree_at(lambda old: old.layers, model, layers)
 
 
-def minus_objective(model: DeepGP, method: Method, X: Array, Y: Array, n_rows: Array, points: Points) -> Array:
-    """Of all rows, of which there are `n_rows`."""
-    return n_rows * loss(model, method, X, Y, points, jnp.ones((), X.dtype), n_rows)[0]
-
-
-cost = compiled(minus_objective)
-
-
 @compiled(brief=True)
-def _curvature(model: DeepGP, method: Method, X: Array, Y: Array, n_rows: Array, points: Points) -> Array:
+def _curvature(model: DeepGP, loss: Loss, X: Array, Y: Array, n_rows: Array, points: Points) -> Array:
     """The second derivatives of −log p(y, v)."""
     values, unravel = ravel_pytree([layer.mean for layer in model.layers])
 
     def at(v: Array) -> Array:
         moved = eqx.tree_at(lambda old: [layer.mean for layer in old.layers], model, unravel(v))
-        return minus_objective(moved, method, X, Y, n_rows, points)
+        return minus_objective(moved, loss, X, Y, n_rows, points)
 
     # one direction after the other: all at once would keep P copies of everything
     return jax.lax.map(lambda e: jax.jvp(jax.grad(at), (values,), (e,))[1], jnp.eye(len(values), dtype=X.dtype))

@@ -1,8 +1,7 @@
-"""What rows that a model has not seen say of it, and its predictions: compiled once, in chunks of one size."""
+"""What rows that a model has not seen say of it: how good it is, and how wide its intervals should be."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from typing import Any
 
 import equinox as eqx
@@ -10,53 +9,19 @@ import jax
 import numpy as np
 from scipy.special import logsumexp
 
-from fathom.deep.methods import N_TEST
 from fathom.deep.model import DeepGP
 from fathom.deep.objective import predictive
+from fathom.deep.predict import AS_LEARNT, NEGLIGIBLE, ROWS, Scales, answers, padded
 from fathom.likelihoods import Gaussian
 
-ROWS = 256  # rows of one compiled prediction
 VALIDATION_SAMPLES = 16
 FACTORS = np.exp(np.arange(-9, 10) / 2)  # of predictive variances, that held-out rows may ask for
 ROWS_BEFORE = 5.0  # rows that the prior of the factors is worth: held-out rows may be few
 PRIOR_SD = 0.5  # of the logarithm of a factor, in that prior
 WORST = -1e30  # a logarithm that is no number
 ITERATIONS = 100
-NEGLIGIBLE = 1e-4  # a weight that is left out of predictions
-MOST, FEWEST = 200, 8  # parts of a mixture of draws, about; draws of its rarest factor
 EACH = 15  # training rows for each inducing input, from which on they can say how wide intervals should be
 SAMPLE = 2000  # of them are asked
-Scales = tuple[tuple[float, float], ...]  # factors of the predictive variances, and their weights
-AS_LEARNT: Scales = ((1.0, 1.0),)
-Mixture = tuple[np.ndarray, np.ndarray, np.ndarray]  # means (S, ...), variances and weights (S)
-
-
-@eqx.filter_jit
-def _log_density(model: DeepGP, X: Any, Y: Any, key: Any, n: int) -> Any:
-    """Log densities (1, N) of the rows."""
-    f, log_weights, _ = model(X, key, n, common=True)
-    return predictive(model.likelihood, Y, f, log_weights)[None]
-
-
-@eqx.filter_jit
-def _latent(model: DeepGP, X: Any, key: Any, n: int) -> Any:
-    f, log_weights, _ = model(X, key, n, common=True)
-    return f.mean, f.var, log_weights
-
-
-def _padded(X: np.ndarray) -> Iterator[tuple[np.ndarray, int]]:
-    """Chunks of one size, the last one filled up with its first row, and how many rows count."""
-    for start in range(0, len(X), ROWS):
-        chunk = X[start : start + ROWS]
-        yield np.concatenate([chunk, np.repeat(chunk[:1], ROWS - len(chunk), 0)]), len(chunk)
-
-
-def _answers(model: DeepGP, X: np.ndarray, key: Any, n: int) -> Iterator[tuple[np.ndarray, ...]]:
-    """Means and variances (S, b, Q) of the latent functions, chunk by chunk, and log weights (S)."""
-    n = n if model.draws else 1  # where nothing is drawn, looking and predicting are one compiled function
-    for x, rows in _padded(X):
-        mean, var, log_weights = (np.asarray(a, dtype=float) for a in _latent(model, x, key, n))
-        yield mean[:, :rows], var[:, :rows], log_weights
 
 
 def profile(model: DeepGP, X: np.ndarray, Y: np.ndarray, key: Any) -> np.ndarray:
@@ -66,14 +31,21 @@ def profile(model: DeepGP, X: np.ndarray, Y: np.ndarray, key: Any) -> np.ndarray
     """
     if isinstance(model.likelihood, Gaussian):
         starts = range(0, len(Y), ROWS)
-        answers = zip(starts, _answers(model, X, key, VALIDATION_SAMPLES), strict=True)
-        logs = [_widened(model.likelihood, Y[i : i + ROWS], *answer) for i, answer in answers]
+        asked_of = zip(starts, answers(model, X, key, VALIDATION_SAMPLES), strict=True)
+        logs = [_widened(model.likelihood, Y[i : i + ROWS], *answer) for i, answer in asked_of]
     else:
-        pairs = zip(_padded(X), _padded(Y), strict=True)
+        pairs = zip(padded(X), padded(Y), strict=True)
         asked = ((_log_density(model, x, y, key, VALIDATION_SAMPLES), n) for (x, n), (y, _) in pairs)
         logs = [np.asarray(found)[:, :n] for found, n in asked]
     told = np.concatenate(logs, 1).astype(np.float32)
     return np.where(np.isfinite(told), told, np.float32(WORST))
+
+
+@eqx.filter_jit
+def _log_density(model: DeepGP, X: Any, Y: Any, key: Any, n: int) -> Any:
+    """Log densities (1, N) of the rows."""
+    f, log_weights, _ = model(X, key, n, common=True)
+    return predictive(model.likelihood, Y, f, log_weights)[None]
 
 
 def _widened(likelihood: Gaussian, Y: np.ndarray, mean: np.ndarray, var: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -109,6 +81,12 @@ def score(told: np.ndarray) -> tuple[float, Scales]:
     return worth, tuple(zip(FACTORS[kept].tolist(), weights.tolist(), strict=True))
 
 
+def plain(told: np.ndarray) -> float:
+    """The log density at the widths of the model itself."""
+    own = told[0] if len(told) == 1 else told[int(np.argmin(np.abs(FACTORS - 1)))]
+    return float(np.sum(own, dtype=float))
+
+
 def tails(model: DeepGP, X: np.ndarray, Y: np.ndarray, seed: int) -> Scales:
     """The factors that rows ask for from which the model was learnt, where they are many and no others were held out.
 
@@ -125,36 +103,3 @@ def tails(model: DeepGP, X: np.ndarray, Y: np.ndarray, seed: int) -> Scales:
     X, Y = (np.asarray(a[rows], model.layers[0].Z.dtype) for a in (X, Y))
     scales = score(profile(model, X, Y, jax.random.key(seed)))[1]
     return tuple((factor * (n + p) / (n - p), weight) for factor, weight in scales)
-
-
-def plain(told: np.ndarray) -> float:
-    """The log density at the widths of the model itself."""
-    own = told[0] if len(told) == 1 else told[int(np.argmin(np.abs(FACTORS - 1)))]
-    return float(np.sum(own, dtype=float))
-
-
-def scaled(means: np.ndarray, variances: np.ndarray, weights: np.ndarray, scales: Scales) -> Mixture:
-    """A mixture (S, ...) with its variances multiplied by each factor in turn: (S·F, ...)."""
-    return together([(means, factor * variances, weights) for factor, _ in scales], [share for _, share in scales])
-
-
-def together(mixtures: Sequence[Mixture], shares: Sequence[float]) -> Mixture:
-    """One mixture of several, with these shares.
-
-    Of many points, which are draws, each gives only as many as it is worth: CRPS goes through all pairs.
-    """
-    parts = []
-    for (means, variances, weights), share in zip(mixtures, shares, strict=True):
-        n = len(means)
-        count = n if n * len(mixtures) <= MOST else int(np.clip(np.ceil(share * MOST), FEWEST, n))
-        kept = np.arange(count) * n // count
-        parts.append((means[kept], variances[kept], share * weights[kept] / weights[kept].sum()))
-    all_means, all_variances, all_weights = zip(*parts, strict=True)
-    return np.concatenate(all_means), np.concatenate(all_variances), np.concatenate(all_weights)
-
-
-def latent(model: DeepGP, X: np.ndarray, seed: int, n: int = N_TEST) -> Mixture:
-    """Means and variances (S, N, Q) of the latent functions, and weights (S)."""
-    X, key = np.asarray(X, model.layers[0].Z.dtype), jax.random.key(seed)
-    means, variances, weights = zip(*_answers(model, X, key, n), strict=True)
-    return np.concatenate(means, 1), np.concatenate(variances, 1), np.exp(weights[0])

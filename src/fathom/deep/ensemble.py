@@ -1,0 +1,95 @@
+"""Trained deep GPs as one answer: one model, or an average of several, with the widths that held-out rows ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+
+from fathom.base.compiling import precision
+from fathom.deep.functions import functions
+from fathom.deep.model import DeepGP
+from fathom.deep.predict import AS_LEARNT, Mixture, Scales, latent, scaled, together
+from fathom.deep.training.checkpoint import arrays_of, filled
+from fathom.deep.training.loop import Trained
+from fathom.likelihoods import Gaussian
+
+FACTS = ("weights", "seed", "beta", "history", "best_step", "status", "notes", "scales")  # that go into a file
+
+
+@dataclass
+class Ensemble:
+    """Models with their weights, heaviest first, and how they were learnt. Everything in standard units."""
+
+    models: list[DeepGP]
+    weights: list[float]
+    seed: int
+    beta: float = 1.0
+    scales: Scales = AS_LEARNT
+    best_step: int = 0
+    status: str = "done"
+    history: list[dict[str, float | None]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, trained: Trained, seed: int, beta: float = 1.0) -> Self:
+        """What training came to."""
+        weights, models = map(list, zip(*(trained.parts or [(1.0, trained.model)]), strict=True))
+        facts = (trained.scales, trained.best_step, trained.status, trained.history, trained.notes)
+        return cls(models, weights, seed, beta, *facts)
+
+    @property
+    def dtype(self) -> str:
+        """The precision of the models."""
+        return str(self.models[0].layers[0].Z.dtype)
+
+    def _latent(self, X: np.ndarray) -> list[Mixture]:
+        return [latent(model, X, self.seed) for model in self.models]
+
+    def predict(self, X: np.ndarray, observed: bool = True) -> Mixture:
+        """Means and variances (S, N, P) and weights (S) of new observations, or of the function, at X (N, D)."""
+        parts = []
+        with precision(self.dtype):
+            for model, (means, variances, weights) in zip(self.models, self._latent(X), strict=True):
+                gaussian = model.likelihood
+                assert isinstance(gaussian, Gaussian), "a classifier has no outputs with noise"
+                means, variances = (np.asarray(a, dtype=np.float64) for a in gaussian.outputs(means, variances))
+                noise = np.asarray(gaussian.noise(), dtype=np.float64)
+                parts.append((means, variances + noise * observed, weights))
+        return scaled(*together(parts, self.weights), self.scales)
+
+    def probabilities(self, X: np.ndarray) -> np.ndarray:
+        """Probabilities (N, C) of the classes at X (N, D)."""
+        chances = []
+        with precision(self.dtype):
+            for model, (means, variances, weights) in zip(self.models, self._latent(X), strict=True):
+                assert not isinstance(model.likelihood, Gaussian), "a regressor has no classes"
+                each = np.asarray(model.likelihood.probabilities(means, variances), dtype=np.float64)
+                chances.append(np.einsum("s,snc->nc", weights, each))
+        found: np.ndarray = np.einsum("k,knc->nc", self.weights, chances)
+        return found / found.sum(1, keepdims=True)
+
+    def functions(self, X: np.ndarray, n: int, seed: int) -> np.ndarray:
+        """Whole functions (n, N, P) at the rows of X (N, D): smooth along them."""
+        with precision(self.dtype):
+            return functions(self.models, self.weights, X, seed, n)
+
+    def to_state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Plain values for JSON, and the arrays of every model."""
+        arrays: dict[str, np.ndarray] = {}
+        for i, model in enumerate(self.models):
+            arrays |= arrays_of(_name(i), model)
+        return {name: getattr(self, name) for name in FACTS}, arrays
+
+    @classmethod
+    def from_state(cls, like: DeepGP, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
+        """The inverse of `to_state`, with models of the same structure as `like`."""
+        facts = {name: facts[name] for name in FACTS} | {"scales": tuple(map(tuple, facts["scales"]))}
+        return cls([filled(_name(i), like, arrays) for i in range(len(facts["weights"]))], **facts)
+
+
+def _name(i: int) -> str:
+    """Name of a model's arrays in a file."""
+    return f"model{i or ''}"

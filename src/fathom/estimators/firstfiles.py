@@ -1,0 +1,47 @@
+"""Files of sparse and deep models of format 1, in which the options of all methods were parameters of the estimator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fathom.models import inference
+
+_TRAINING = ("n_steps", "batch_size", "learning_rate", "validation_fraction", "refit", "time_limit")
+_KEPT = ("widths", "n_inducing", "input_connected", "kernel", "mean", "shared", "features", "dtype", "verbose")
+_OPTIONS: dict[str, tuple[str, ...]] = {
+    "fitc": (),
+    "vfe": (),
+    "pep": ("power",),
+    "svgp": ("beta",),
+    "odsvgp": ("n_mean", "beta"),
+    "ppgpr": ("beta",),
+    "dsvi": ("n_samples", "beta"),
+    "gamma": ("n_samples", "beta"),
+    "dspp": ("quadrature", "n_quadrature", "beta"),
+    "sampling": ("n_samples", "n_restarts", "optimizer", "estimator", "prior", "posterior"),
+    "sep": ("power", "n_sweeps"),
+}
+_OF_ALL_ROWS = ("fitc", "vfe", "pep")
+
+
+def as_second(old: dict[str, Any]) -> dict[str, Any]:
+    """The description of a format 1 file as one of format 2. None meant the method's own choice, and is left out."""
+    params, method = old["params"], old["params"]["inference"]
+    usual = inference(method)().get_params()
+    options = {name: params[name] for name in _OPTIONS[method] if params.get(name) not in (None, usual[name])}
+    trained = {name: params[name] for name in _TRAINING if name in params}
+    if method in _OF_ALL_ROWS:
+        trained = {"n_steps": params["n_steps"]}
+    fit = old["fit"]
+    learnt = {**fit, "weights": old.get("weights", [1.0]), "notes": []} | {"kernel": old.get("fitted")}
+    return {
+        **{key: old[key] for key in ("scaler", "names", "n_inputs", "columns")},
+        **{key: old[key] for key in ("single", "classes") if key in old},
+        "params": {name: params[name] for name in _KEPT if name in params} | {"random_state": None},
+        "inference": {"name": method, "options": options, "named": not options},
+        "training": trained,
+        "learnt": learnt,
+        "n_seen": 0,  # was not kept
+        "last": fit["last"],
+        "remarks": fit["notes"],
+    }

@@ -1,0 +1,172 @@
+"""What every inference method is: a holder of its own options that learns, goes on, and is read from a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from fathom import models
+from fathom.deep.build import Architecture
+from fathom.deep.predict import Mixture
+
+Entry = dict[str, float | None]  # of a history: step, seconds, objective, validation NLL
+OnCheck = Callable[[Entry, int], None]  # hears of an entry and of all steps there will be
+Features = str | Callable[..., Any] | None  # a named network, a module of the user's own, or nothing
+
+
+class Options(BaseEstimator):
+    """A holder of options in the manner of scikit-learn, which says who knows an option that it does not."""
+
+    def __new__(cls, *args: Any, **options: Any) -> Self:
+        for name in options:
+            if name not in cls._get_param_names():
+                raise TypeError(cls._unknown(name))
+        return super().__new__(cls)
+
+    def set_params(self, **options: Any) -> Self:
+        """Set options by name."""
+        for name in options:
+            if name.partition("__")[0] not in self._get_param_names():
+                raise ValueError(self._unknown(name))
+        return super().set_params(**options)
+
+    @classmethod
+    def _unknown(cls, name: str) -> str:
+        own = cls._get_param_names()
+        said = f"{cls.__name__} has no option {name!r}; it has {', '.join(own) if own else 'none'}"
+        known = [Training, *(models.inference(method) for method in models.methods())]
+        others = [kind.__name__ for kind in known if name in kind._get_param_names()]
+        return f"{said}; {name} is an option of {', '.join(others)}" if others else said
+
+
+class Training(Options):
+    """How long and how fast to train, whatever the method; None leaves the choice to it.
+
+    Parameters
+    ----------
+    n_steps : int
+        Steps, or iterations of a method that sees all rows at once. None: from the number of rows.
+    batch_size : int
+        Rows of a minibatch.
+    learning_rate : float
+        At its peak; None: .03 or .02, by the number of steps.
+    validation_fraction : float
+        Part of the rows held out: training ends with the step that was best there, and their errors set the width of
+        intervals. None: what the method needs (a tenth for "dspp", which overfits small data; none for variational
+        ones, whose intervals many rows set by themselves). 0: none, and variances as they were learnt.
+    refit : bool
+        After a held-out stop, train again on all rows for as many steps.
+    checkpoint : path
+        Training is written there as it goes; killed, the same call resumes. Removed at the end.
+    time_limit : seconds
+        Training ends there with what it has.
+    """
+
+    def __init__(
+        self,
+        n_steps: int | None = None,
+        batch_size: int = 256,
+        learning_rate: float | None = None,
+        validation_fraction: float | None = None,
+        refit: bool = False,
+        checkpoint: str | None = None,
+        time_limit: float | None = None,
+    ):
+        self.n_steps = n_steps
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.validation_fraction = validation_fraction
+        self.refit = refit
+        self.checkpoint = checkpoint
+        self.time_limit = time_limit
+
+    def check(self) -> None:
+        """Raise an error that names the first option with a wrong value."""
+        if self.n_steps is not None and self.n_steps < 1:
+            raise ValueError(f"n_steps must be at least 1 (or None), not {self.n_steps}")
+        if self.batch_size < 1:
+            raise ValueError(f"batch_size must be at least 1, not {self.batch_size}")
+        if self.validation_fraction is not None and not 0 <= self.validation_fraction < 1:
+            raise ValueError(f"validation_fraction must be at least 0 and below 1, not {self.validation_fraction}")
+
+    def changed(self) -> tuple[str, ...]:
+        """Names of the options that are not at their defaults."""
+        usual = Training().get_params()
+        return tuple(name for name, value in self.get_params().items() if value != usual[name])
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be learnt, on standardised rows: X (N, D), Y (N, P) with NaN for missing outputs, or labels (N, 1)."""
+
+    X: np.ndarray
+    Y: np.ndarray
+    arch: Architecture
+    training: Training = field(default_factory=Training)
+    n_classes: int = 0  # 0: regression
+    features: Features = None
+    seed: int = 0
+    on_check: OnCheck | None = None
+
+    @property
+    def rows(self) -> tuple[np.ndarray, np.ndarray]:
+        """X and Y."""
+        return self.X, self.Y
+
+
+class Learnt(Protocol):
+    """What a method has learnt, in standard units; how it came to it; and how that goes into a file."""
+
+    history: list[Entry]
+    notes: list[str]
+    status: str
+
+    def predict(self, X: np.ndarray, observed: bool) -> Mixture:
+        """Means and variances (S, N, P) and weights (S) of new observations, or of the function, at X (N, D)."""
+
+    def probabilities(self, X: np.ndarray) -> np.ndarray:
+        """Probabilities (N, C) of the classes at X (N, D)."""
+
+    def functions(self, X: np.ndarray, n: int, seed: int) -> np.ndarray:
+        """Whole functions (n, N, P) at the rows of X (N, D)."""
+
+    def to_state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Plain values for JSON, and arrays."""
+
+
+class Inference(Options):
+    """A method of inference: its options, the defaults measured for it, and how it learns.
+
+    A method of one's own is a subclass with a `name`, the three functions below, and a row in `fathom.models.MODELS`
+    under that name if its models are to be saved.
+    """
+
+    name: ClassVar[str]
+    n_inducing: ClassVar[int] = 100  # where the user names no number
+    dtype: ClassVar[str] = "float32"
+    deep: ClassVar[bool] = True  # hidden layers are possible
+    uses: ClassVar[tuple[str, ...]] = tuple(Training._get_param_names())  # options of `Training` that mean something
+
+    def check(self, arch: Architecture, training: Training) -> None:
+        """Raise an error that names the first option with a wrong value."""
+        training.check()
+        if arch.n_inducing < 1:
+            raise ValueError(f"n_inducing must be at least 1, not {arch.n_inducing}")
+        if strange := [name for name in training.changed() if name not in self.uses]:
+            raise ValueError(f"{strange[0]} means nothing to {self.name!r}; it knows {', '.join(self.uses)}")
+
+    def learn(self, task: Task) -> Learnt:
+        """Learn a model from the rows of the task."""
+        raise NotImplementedError
+
+    def go_on(self, learnt: Any, task: Task, n_seen: int) -> Learnt:
+        """Go on learning from further rows, `n_seen` with those seen before."""
+        raise ValueError(f"inference={self.name!r} sees all rows at once: use 'svgp' for partial_fit")
+
+    def restored(self, task: Task, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Learnt:
+        """What `Learnt.to_state` took apart; of the task only the shapes count."""
+        raise NotImplementedError
