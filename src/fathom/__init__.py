@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fathom.estimators.modelfile import load, save
     from fathom.estimators.search import KernelSearch
     from fathom.estimators.sparse import SparseGPRegressor
+    from fathom.inference.base import Training
     from fathom.predictive import Predictive
 
 __version__ = "0.1.0"
@@ -36,6 +37,7 @@ _HOME_OF = {
     "save": "estimators.modelfile",
     "load": "estimators.modelfile",
     "Predictive": "predictive",
+    "Training": "inference.base",
 }
 _ROOMS = {
     "kernels": "kernels",
@@ -43,6 +45,7 @@ _ROOMS = {
     "metrics": "metrics",
     "data": "data",
     "plotting": "plotting",
+    "inference": "inference",
 }
 
 __all__ = [
@@ -54,7 +57,9 @@ __all__ = [
     "Predictive",
     "Scaler",
     "SparseGPRegressor",
+    "Training",
     "datasets",
+    "inference",
     "kernels",
     "load",
     "load_csv",

@@ -8,15 +8,17 @@ import pytest
 
 from fathom.base import linalg
 from fathom.deep.layer import EXPLAINED, FAR, MANY, Far, Form, Layer
-from fathom.deep.methods import METHODS
 from fathom.deep.model import DeepGP
-from fathom.deep.training.steps import Knobs, begin, loss, run, with_natural
+from fathom.deep.propagate import Draws
+from fathom.deep.training.steps import Knobs, begin, run, with_natural
 from fathom.gp.exact import GP
+from fathom.inference import SVGP
 from fathom.kernels.leaves import SE, WN
 from fathom.kernels.vector import to_vector
 from fathom.likelihoods import Gaussian
 from fathom.sparse.collapsed import condition_sparsely, log_bound
 
+LOSS = SVGP().loss()
 NOISE = 0.3
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((12, 2))
@@ -41,7 +43,7 @@ def layer(Z=Z, width=1, mean=None, root=None, far=None):
 
 def model(Z=Z, **parts):
     noise = Gaussian(jnp.log(jnp.array([NOISE])), None, jnp.zeros(1))
-    return DeepGP((layer(Z, **parts),), None, noise, None, False)
+    return DeepGP((layer(Z, **parts),), Draws(), noise, None, False)
 
 
 def random_q(m, seed=1):
@@ -143,14 +145,13 @@ def knobs(rho=1.0, rate=0.0):
 
 def elbo(m):
     points = m.points(jax.random.key(0), 1, len(X), jnp.float64)
-    return -len(X) * loss(m, METHODS["svgp"], jnp.asarray(X), jnp.asarray(Y), points, 1.0, len(X))[0]
+    return -len(X) * LOSS(m, jnp.asarray(X), jnp.asarray(Y), points, 1.0, len(X))[0]
 
 
 @pytest.mark.parametrize("start", [0, 1])
 def test_one_natural_step_on_all_data_reaches_the_variational_bound(start):
     m, root = random_q(4) if start else (None, None)
-    method = METHODS["svgp"]
-    state, _ = run(method, begin(model(mean=m, root=root), method), X[None], Y[None], jax.random.key(0), knobs())
+    state, _ = run(LOSS, begin(model(mean=m, root=root), natural=True), X[None], Y[None], jax.random.key(0), knobs())
     bound = log_bound(KERNEL + WN(variance=NOISE), X, Y, Z)
     assert np.isclose(elbo(state.model), bound, atol=1e-6)
     posterior = condition_sparsely(GP(KERNEL + WN(variance=NOISE)), X, Y, Z)
@@ -169,24 +170,23 @@ def test_any_q_is_below_the_bound_and_more_points_never_lower_it():
 
 def test_natural_steps_know_of_the_mean_function():
     # with f = c + g the best q(g) for y is the one for y - c
-    method, shifted = METHODS["svgp"], eqx.tree_at(lambda m: m.layers[0].offset, model(), jnp.full(1, 0.7))
-    state, _ = run(method, begin(shifted, method), X[None], Y[None], jax.random.key(0), knobs())
+    shifted = eqx.tree_at(lambda m: m.layers[0].offset, model(), jnp.full(1, 0.7))
+    state, _ = run(LOSS, begin(shifted, natural=True), X[None], Y[None], jax.random.key(0), knobs())
     bound = log_bound(KERNEL + WN(variance=NOISE), X, Y - 0.7, Z)
     assert np.isclose(elbo(state.model), bound, atol=1e-6)
 
 
 def test_a_small_natural_step_climbs():
-    method = METHODS["svgp"]
-    state = begin(model(), method)
+    state = begin(model(), natural=True)
     before = elbo(state.model)
-    state, _ = run(method, state, X[None], Y[None], jax.random.key(0), knobs(rho=0.05))
+    state, _ = run(LOSS, state, X[None], Y[None], jax.random.key(0), knobs(rho=0.05))
     assert elbo(state.model) > before
 
 
 def test_natural_parameters_give_back_the_model_they_came_from():
     m, root = random_q(4)
     start = model(mean=m, root=root)
-    again = with_natural(start, begin(start, METHODS["svgp"]).natural)
+    again = with_natural(start, begin(start, natural=True).natural)
     assert np.allclose(again.layers[0].mean, m, atol=1e-8)
     assert np.allclose(again.layers[0].lower(), start.layers[0].lower(), atol=1e-8)
 

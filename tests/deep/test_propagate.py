@@ -6,11 +6,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from fathom.deep.methods import METHODS
-from fathom.deep.model import Architecture, build, principal
+from fathom.deep.build import Architecture, build, principal
 from fathom.deep.objective import elbo, predictive
 from fathom.deep.propagate import Sites, _standardised, make_sites, propagate, samples
-from fathom.deep.training.steps import loss
+from fathom.inference import DSPP
+from fathom.models import inference
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((9, 2))
@@ -25,8 +25,9 @@ def double_precision():
 
 def deep(method="dspp", widths=(2,), rule="qr3", n_points=4, seed=0, **settings):
     """A model away from its start, so that nothing is zero by chance."""
-    arch = Architecture(widths, 5, rule=rule, n_points=n_points, dtype="float64", **settings)
-    model = build(jax.random.key(seed), arch, METHODS[method], X, Y)
+    arch = Architecture(widths, 5, dtype="float64", **settings)
+    kind = DSPP(rule, n_points) if method == "dspp" else inference(method)()
+    model = build(jax.random.key(seed), arch, kind.beginning(), X, Y)
     keys = iter(jax.random.split(jax.random.key(seed + 1), 100))
     arrays, rest = eqx.partition(model.layers, eqx.is_array)
     moved = jax.tree.map(lambda a: a + 0.3 * jax.random.normal(next(keys), a.shape), arrays)
@@ -34,7 +35,7 @@ def deep(method="dspp", widths=(2,), rule="qr3", n_points=4, seed=0, **settings)
 
 
 def with_sites(model, nodes, logits, rule="qr3"):
-    return eqx.tree_at(lambda m: m.sites, model, Sites(nodes, logits, rule))
+    return eqx.tree_at(lambda m: m.passing, model, Sites(nodes, logits, rule))
 
 
 def test_one_site_at_zero_is_ppgpr_on_deterministic_features():
@@ -75,7 +76,7 @@ def test_gauss_hermite_converges_to_the_predictive_of_the_deep_gp():
 
 def test_with_one_unit_a_grid_is_a_list():
     model = deep(widths=(1,), rule="qr1", n_points=3)
-    listed = with_sites(model, model.sites.nodes, model.sites.logits, "qr3")
+    listed = with_sites(model, model.passing.nodes, model.passing.logits, "qr3")
     for a, b in zip(model(X, jax.random.key(0))[0], listed(X, jax.random.key(0))[0], strict=True):
         assert np.allclose(a, b)
 
@@ -108,7 +109,7 @@ def test_gauss_hermite_of_three_points():
 def test_a_new_name_for_the_points_changes_nothing():
     model = deep(widths=(2, 2))
     order = np.array([2, 0, 3, 1])
-    turned = with_sites(model, tuple(n[order] for n in model.sites.nodes), model.sites.logits[order])
+    turned = with_sites(model, tuple(n[order] for n in model.passing.nodes), model.passing.logits[order])
     densities = []
     for m in (model, turned):
         f, log_weights, _ = m(X, jax.random.key(0))
@@ -139,7 +140,7 @@ def test_jensen_orders_the_objectives():
 def test_connected_layers_see_the_inputs():
     model = deep(widths=(1, 1), connected=True)
     assert [layer.Z.shape[-1] for layer in model.layers] == [2, 3, 3]
-    value, _ = loss(model, METHODS["dspp"], X, Y, model.sites.points(), 1.0, 9.0)
+    value, _ = DSPP().loss()(model, X, Y, model.passing.points(), 1.0, 9.0)
     assert np.isfinite(value)
 
 

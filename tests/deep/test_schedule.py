@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from fathom.deep.heldout import AS_LEARNT, FACTORS, latent, plain, profile, scaled, score, tails, together
-from fathom.deep.methods import METHODS
+from fathom.deep.predict import AS_LEARNT, latent, scaled, together
+from fathom.deep.training.calibration import FACTORS, plain, profile, score, tails
 from fathom.deep.training.loop import Trained, train, whole
 from fathom.deep.training.schedule import Plan, carry_out, chosen
 from fathom.predictive import Predictive
-from tests.deep.test_train import SETTINGS, X, Y, start
+from tests.deep.test_train import METHOD, SETTINGS, X, Y, start
 
-METHOD = METHODS["dspp"]
+LOSS = METHOD.loss()
 
 
 @pytest.fixture(scope="module")
 def planned():
-    return carry_out(Plan((20, 40), parts=2, refit=True), METHOD, start(), X, Y, SETTINGS)
+    return carry_out(Plan((20, 40), parts=2, refit=True), LOSS, start(), X, Y, SETTINGS)
 
 
 def test_every_row_is_held_out_once():
@@ -27,7 +27,7 @@ def test_every_row_is_held_out_once():
     rows = []
     for part in range(5):
         settings = dataclasses.replace(SETTINGS, validation=0.2, part=part)
-        run = _Training(METHOD, start(), X, Y, settings, None)
+        run = _Training(LOSS, start(), X, Y, settings, None)
         assert not set(run.held) & set(run.rows)
         assert len(run.held) + len(run.rows) == len(X)
         rows += list(run.held)
@@ -77,12 +77,13 @@ def test_many_training_rows_mend_the_width_that_an_elbo_learns():
     import equinox as eqx
     import jax
 
-    from fathom.deep.model import Architecture, build
+    from fathom.deep.build import Architecture, build
+    from fathom.inference import SVGP
 
     rng = np.random.default_rng(3)
     many = rng.uniform(-2, 2, (2000, 1))
     noise = 0.5 * rng.standard_normal((2000, 1))  # about the mean of zero that a model has before training
-    model = build(jax.random.key(0), Architecture((), 5), METHODS["svgp"], many, noise)
+    model = build(jax.random.key(0), Architecture((), 5), SVGP().beginning(), many, noise)
     wide = eqx.tree_at(lambda m: m.likelihood.log_noise, model, np.log(np.float32([0.9])))
     narrow = eqx.tree_at(lambda m: m.layers[0].theta, wide, np.float32([[np.log(0.1), 0.0]]))
     scales = tails(narrow, many, noise, 0)
@@ -100,9 +101,9 @@ def test_many_training_rows_mend_the_width_that_an_elbo_learns():
 def test_partial_fit_keeps_the_width_of_intervals():
     import fathom
 
-    model = fathom.SparseGPRegressor("ppgpr", 5, n_steps=20, random_state=0).fit(X, Y[:, 0])
-    before = model.scales_
-    assert model.partial_fit(X[:20], Y[:20, 0]).scales_ == before != AS_LEARNT
+    model = fathom.SparseGPRegressor("ppgpr", 5, training=fathom.Training(n_steps=20), random_state=0).fit(X, Y[:, 0])
+    before = model.learnt_.scales
+    assert model.partial_fit(X[:20], Y[:20, 0]).learnt_.scales == before != AS_LEARNT
 
 
 def test_of_many_draws_every_factor_takes_its_share():
@@ -175,13 +176,13 @@ def test_every_run_has_batches_of_one_size(monkeypatch):
 
     shapes = set()
 
-    def note(method, state, Xs, Ys, key, knobs):
+    def note(loss, state, Xs, Ys, key, knobs):
         shapes.add(Xs.shape)
-        return steps.run(method, state, Xs, Ys, key, knobs)
+        return steps.run(loss, state, Xs, Ys, key, knobs)
 
     monkeypatch.setattr(training, "run", note)
     settings = dataclasses.replace(SETTINGS, batch_size=256)
-    carry_out(Plan((10,), parts=3, refit=True), METHOD, start(), X[:32], Y[:32], settings)  # holds out 11, 10, 11, none
+    carry_out(Plan((10,), parts=3, refit=True), LOSS, start(), X[:32], Y[:32], settings)  # holds out 11, 10, 11, none
     assert shapes == {(10, 21, 2)}
 
 
@@ -192,7 +193,7 @@ def test_steps_come_in_whole_chunks():
 def test_progress_is_of_all_runs():
     seen = []
     plan = Plan((20, 40), parts=2, refit=True)
-    carry_out(plan, METHOD, start(), X, Y, SETTINGS, on_check=lambda entry, total: seen.append((entry["step"], total)))
+    carry_out(plan, LOSS, start(), X, Y, SETTINGS, on_check=lambda entry, total: seen.append((entry["step"], total)))
     steps = [step for step, _ in seen]
     assert steps == sorted(steps)
     assert {total for _, total in seen} == {160}
@@ -209,10 +210,10 @@ def test_a_killed_plan_goes_on_to_the_same_answer(tmp_path, planned):
 
     plan = Plan((20, 40), parts=2, refit=True, keep=tmp_path / "run")
     with pytest.raises(Killed):
-        carry_out(plan, METHOD, start(), X, Y, SETTINGS, on_check=kill)
+        carry_out(plan, LOSS, start(), X, Y, SETTINGS, on_check=kill)
     assert (tmp_path / "run.40.0").exists()
     (tmp_path / "run.csv").write_text("not ours")
-    again = carry_out(plan, METHOD, start(), X, Y, SETTINGS)
+    again = carry_out(plan, LOSS, start(), X, Y, SETTINGS)
     assert np.array_equal(latent(again.model, X, 0)[0], latent(planned.model, X, 0)[0])
     assert again.scales == planned.scales
     plan.forget()
@@ -220,7 +221,7 @@ def test_a_killed_plan_goes_on_to_the_same_answer(tmp_path, planned):
 
 
 def test_one_run_is_that_run():
-    direct = train(METHOD, start(), X, Y, SETTINGS)
-    planned = carry_out(Plan((SETTINGS.n_steps,)), METHOD, start(), X, Y, SETTINGS)
+    direct = train(LOSS, start(), X, Y, SETTINGS)
+    planned = carry_out(Plan((SETTINGS.n_steps,)), LOSS, start(), X, Y, SETTINGS)
     assert np.array_equal(latent(direct.model, X, 0)[0], latent(planned.model, X, 0)[0])
     assert planned.scales == direct.scales

@@ -9,12 +9,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from fathom.deep.heldout import latent, profile, score
-from fathom.deep.methods import METHODS
-from fathom.deep.model import Architecture, build, few_valued, noise_floor
+from fathom.deep.build import Architecture, build
+from fathom.deep.predict import latent
 from fathom.deep.training import steps
+from fathom.deep.training.calibration import profile, score
 from fathom.deep.training.checkpoint import CheckpointError
 from fathom.deep.training.loop import Settings, train
+from fathom.inference import DSPP, DSVI, SVGP
+from fathom.likelihoods import few_valued, noise_floor
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((80, 2))
@@ -22,12 +24,15 @@ Y = np.sin(2 * X[:, :1]) + 0.1 * RNG.standard_normal((80, 1))
 SETTINGS = Settings(n_steps=40, batch_size=32, rate=0.03, validation=0.1, seed=0)
 
 
-def start(method="dspp", **settings):
-    return build(jax.random.key(0), Architecture((2,), 6, n_points=3, **settings), METHODS[method], X, Y)
+METHOD = DSPP(n_quadrature=3)
 
 
-def fitted(method="dspp", settings=SETTINGS, data=(X, Y), **options):
-    return train(METHODS[method], start(method), *data, settings, **options)
+def start(method=METHOD, **settings):
+    return build(jax.random.key(0), Architecture((2,), 6, **settings), method.beginning(), X, Y)
+
+
+def fitted(method=METHOD, settings=SETTINGS, data=(X, Y), **options):
+    return train(method.loss(), start(method), *data, settings, **options)
 
 
 def means(trained):
@@ -76,10 +81,10 @@ def test_a_killed_run_goes_on_to_the_same_answer(tmp_path, once):
 
 def test_one_compilation_serves_other_data_and_other_settings(once, monkeypatch):
     traced = []
-    real = steps.loss
-    monkeypatch.setattr(steps, "loss", lambda *a, **k: traced.append(1) or real(*a, **k))
+    real = steps._step
+    monkeypatch.setattr(steps, "_step", lambda *a, **k: traced.append(1) or real(*a, **k))
     faster = Settings(n_steps=20, batch_size=32, rate=0.01, beta=0.2, validation=0.2, seed=3)
-    train(METHODS["dspp"], start(), np.vstack([X, X + 1]), np.vstack([Y, Y]), faster)
+    train(METHOD.loss(), start(), np.vstack([X, X + 1]), np.vstack([Y, Y]), faster)
     assert traced == []
 
 
@@ -101,7 +106,7 @@ def test_a_time_limit_ends_in_good_order():
 def test_predictions_do_not_depend_on_how_rows_are_cut(once):
     many = np.vstack([X] * 5)
     assert np.allclose(latent(once.model, many, 0)[0][:, :80], means(once), atol=1e-5)
-    drawn = fitted("dsvi", Settings(n_steps=10, batch_size=32)).model
+    drawn = fitted(DSVI(), Settings(n_steps=10, batch_size=32)).model
     assert np.allclose(latent(drawn, X[::-1], 0)[0][:, ::-1], latent(drawn, X, 0)[0], atol=1e-5)
     told = profile(once.model, np.float32(many), np.float32(np.vstack([Y] * 5)), jax.random.key(0))
     own = profile(once.model, np.float32(X), np.float32(Y), jax.random.key(0))
@@ -135,13 +140,13 @@ def test_the_schedule_warms_up_and_cools_down():
 
 
 def test_the_natural_step_cools_so_that_the_end_is_an_average_of_many_minibatches():
-    method = METHODS["svgp"]
-    begun = steps.begin(build(jax.random.key(0), Architecture((), 6), method, X, Y), method)
+    method = SVGP()
+    begun = steps.begin(build(jax.random.key(0), Architecture((), 6), method.beginning(), X, Y), natural=True)
 
     def moved(state, rows, rho):
         knobs = steps.Knobs(*(jnp.asarray(v) for v in (0.0, 100.0, 1.0, 80.0, rho)))
         stack = (jnp.asarray(a[None, rows], jnp.float32) for a in (X, Y))
-        return steps.run(method, state, *stack, jax.random.key(0), knobs)[0]
+        return steps.run(method.loss(), state, *stack, jax.random.key(0), knobs)[0]
 
     best = moved(begun, np.arange(80), 1.0)  # the optimum of all rows
 

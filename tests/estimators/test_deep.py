@@ -1,6 +1,7 @@
 """The sparse and deep estimators: faces of scikit-learn, limits in which they agree, files, messages."""
 
 import copy
+import dataclasses
 
 import numpy as np
 import pytest
@@ -8,7 +9,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import fathom
 from fathom import DeepGPClassifier, DeepGPRegressor, GPRegressor, SparseGPRegressor, metrics
-from fathom.deep.heldout import AS_LEARNT
+from fathom import models as table
+from fathom.deep.predict import AS_LEARNT
+from fathom.inference import DGPS, DSPP, DSVI, ODSVGP, PEP, SEP, SVGP, Gamma, Training
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((120, 2))
@@ -22,10 +25,28 @@ REGRESSORS = {
 }
 
 
+def split(name, settings):
+    """Parameters of an estimator, from a flat list: options go to the method, those of training to `Training`."""
+    kind = table.inference(name)
+    own, trained = (
+        {k: settings.pop(k) for k in list(settings) if k in of} for of in (options(kind), options(Training))
+    )
+    trained = {k: v for k, v in trained.items() if k in kind.uses}
+    return settings | {"inference": kind(**own) if own else name, "training": Training(**trained)}
+
+
+def options(kind):
+    return kind().get_params()
+
+
 def make(name, **settings):
     kind, own = REGRESSORS[name]
     extra = {"n_mean": 12} if name == "odsvgp" else {}
-    return kind(inference=name, **(SMALL | own | extra | settings))
+    return kind(**split(name, SMALL | own | extra | settings))
+
+
+def classifier(name, **settings):
+    return DeepGPClassifier(**split(name, SMALL | settings))
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +75,8 @@ def test_learns_in_the_units_of_the_user(fitted, name, tmp_path):
     fathom.save(model, tmp_path / "m.fathom")
     again = fathom.load(tmp_path / "m.fathom")
     assert np.array_equal(again.predict(X), model.predict(X))
-    assert again.get_params()["inference"] == name
+    assert again.get_params(deep=False)["inference"] is name or repr(again.inference) == repr(model.inference)
+    assert repr(again.training) == repr(model.training)
 
 
 @pytest.mark.parametrize("name", ["svgp", "dspp"])
@@ -115,23 +137,22 @@ def test_partial_fit_goes_on():
 def test_classes():
     labels = np.array(["low", "middle", "high"])[np.digitize(y, [8, 12])]
     for inference, truth, widths in (("dspp", labels, (2,)), ("dsvi", labels, ()), ("dspp", y > 10, ())):
-        settings = SMALL | {"n_steps": 150, "widths": widths, "inference": inference}
-        model = DeepGPClassifier(**settings).fit(X, truth)
+        model = classifier(inference, n_steps=150, widths=widths).fit(X, truth)
         assert model.score(X, truth) > 0.85
         assert np.allclose(model.predict_proba(X[:3]).sum(1), 1)
 
 
 @pytest.mark.parametrize("inference", ["sampling", "sep"])
 def test_classes_by_the_other_methods(inference):
-    settings = SMALL | {"widths": (1,), "inference": inference, "n_restarts": 2, "n_steps": 150}
-    model = DeepGPClassifier(**settings).fit(X, y > 10)
+    own = {"n_restarts": 2} if inference == "sampling" else {}
+    model = classifier(inference, widths=(1,), n_steps=150, **own).fit(X, y > 10)
     assert model.score(X, y > 10) > 0.85
     chances = model.predict_proba(X)[:, 1]
     assert chances[y > 13].mean() > 0.8 > 0.2 > chances[y < 7].mean()
 
 
 def test_a_classifier_in_a_file(tmp_path):
-    model = DeepGPClassifier(**SMALL, widths=()).fit(X, np.where(y > 10, "up", "down"))
+    model = classifier("dspp", widths=()).fit(X, np.where(y > 10, "up", "down"))
     fathom.save(model, tmp_path / "c.fathom")
     again = fathom.load(tmp_path / "c.fathom")
     assert np.array_equal(again.predict(X), model.predict(X))
@@ -155,7 +176,7 @@ def test_a_network_is_stopped_by_held_out_rows():
     by_heart = {"features": "dkl", "validation_fraction": None, "n_steps": 10}
     model = make("dsvi", **by_heart).fit(X, y)
     assert model.history_[-1]["validation NLL"] is not None
-    assert model.scales_ != AS_LEARNT
+    assert model.learnt_.scales != AS_LEARNT
     assert make("dsvi", n_steps=10).fit(X, y).history_[-1]["validation NLL"] is None
 
 
@@ -179,7 +200,7 @@ def test_a_layer_narrower_than_the_outputs_is_said():
 def test_sampling_on_minibatches_and_as_the_thesis_prints_it(monkeypatch):
     by_adam = make("sampling", optimizer="adam", n_steps=60).fit(X, y)
     assert [entry["step"] for entry in by_adam.history_][-1] == 60
-    monkeypatch.setattr(fathom.estimators.deep, "CLIMBED", 8 * (3 + 2) * len(X) - 1)  # one less than its work
+    monkeypatch.setattr("fathom.inference.dgps.CLIMBED", 8 * (3 + 2) * len(X) - 1)  # one less than its work
     by_itself = make("sampling", n_steps=60).fit(X, y)
     assert np.array_equal(by_itself.predict(X), by_adam.predict(X))
     joint = make("sampling", estimator="joint", prior="density", mean="zero", n_samples=3).fit(X, y)
@@ -194,9 +215,9 @@ def test_sep_may_end_with_explicit_sweeps():
 
 
 def test_widths_may_be_chosen_by_held_out_rows(monkeypatch, tmp_path):
-    from fathom.deep import choose
+    from fathom.inference import widths
 
-    monkeypatch.setattr(choose, "candidates", lambda d, p: [(), (2,)])
+    monkeypatch.setattr(widths, "candidates", lambda d, p: [(), (2,)])
     model = make("dsvi", widths="auto").fit(X, y)
     tried = dict(model.widths_scores_)
     assert model.widths_ == min(tried, key=tried.get)
@@ -209,16 +230,16 @@ def test_widths_may_be_chosen_by_held_out_rows(monkeypatch, tmp_path):
 
 
 def test_a_file_keeps_the_widths_that_were_chosen(tmp_path, monkeypatch):
-    from fathom.deep import choose
+    from fathom.inference import widths
 
-    monkeypatch.setattr(choose, "candidates", lambda d, p: [(2,)])
+    monkeypatch.setattr(widths, "candidates", lambda d, p: [(2,)])
     model = make("dsvi", widths="auto").fit(X, y)
     fathom.save(model, tmp_path / "auto.fathom")
     assert np.array_equal(fathom.load(tmp_path / "auto.fathom").predict(X), model.predict(X))
 
 
 def test_candidates_for_widths():
-    from fathom.deep.choose import candidates
+    from fathom.inference.widths import candidates
 
     assert candidates(1) == [(), (1,), (2,), (1, 1)]
     assert candidates(8) == [(), (3,), (5,), (3, 3)]
@@ -229,7 +250,7 @@ def parts_of(model):
     """The models that are averaged, each alone."""
     for part in model.models_:
         alone = copy.copy(model)
-        alone.models_, alone.weights_ = [part], [1.0]
+        alone.learnt_ = dataclasses.replace(model.learnt_, models=[part], weights=[1.0])
         yield alone
 
 
@@ -249,7 +270,7 @@ def test_predictions_of_sampling_average_its_best_starts(tmp_path):
 
 
 def test_chances_are_averaged():
-    model = DeepGPClassifier((), "sampling", **SMALL | {"n_restarts": 4, "n_steps": 5}).fit(X, y > 10)
+    model = classifier("sampling", widths=(), n_restarts=4, n_steps=5).fit(X, y > 10)
     assert len(model.models_) > 1
     chances = [alone.predict_proba(X) for alone in parts_of(model)]
     assert np.allclose(np.einsum("k,knc->nc", model.weights_, chances), model.predict_proba(X))
@@ -278,7 +299,7 @@ def test_picture_of_the_layers(name, tmp_path):
 
 def test_beta_by_held_out_rows_and_refit():
     model = make("ppgpr", beta="cv", validation_fraction=0.2, refit=True).fit(X, y)
-    assert model.beta_ in (0.05, 0.2, 1.0)
+    assert model.learnt_.beta in (0.05, 0.2, 1.0)
     assert model.history_[0]["validation NLL"] is not None
 
 
@@ -299,31 +320,62 @@ def test_double_precision_leaves_the_configuration_alone():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"inference": "magic"}, "inference must be one of dspp, dsvi, gamma, sampling, sep, not 'magic'"),
+        ({"inference": "magic"}, "inference must be one of dsvi, gamma, dspp, sampling, sep, not 'magic'"),
         ({"dtype": "float16"}, "dtype must be 'float32' or 'float64', not 'float16'"),
-        ({"quadrature": "qr9"}, "quadrature must be one of qr1, qr2, qr3, gauss-hermite, not 'qr9'"),
         ({"mean": "cubic"}, "mean must be one of linear, zero, not 'cubic'"),
         ({"widths": (0,)}, "widths must be 1 or more, not (0,)"),
         ({"widths": "many"}, "widths must be a tuple of numbers or 'auto', not 'many'"),
-        ({"estimator": "best"}, "estimator must be 'factorised' or 'joint', not 'best'"),
-        ({"prior": "flat"}, "prior must be 'whitened' or 'density', not 'flat'"),
-        ({"power": 0.0}, "power must be above 0 and at most 1, not 0.0"),
-        ({"n_sweeps": -1}, "n_sweeps must be 0 or more, not -1"),
-        ({"n_samples": 0}, "n_samples must be at least 1, not 0"),
-        ({"n_restarts": 0}, "n_restarts must be at least 1, not 0"),
-        ({"optimizer": "sgd"}, "optimizer must be 'lbfgs' or 'adam', not 'sgd'"),
-        ({"n_steps": 0}, "n_steps must be at least 1 (or None), not 0"),
         ({"n_inducing": 0}, "n_inducing must be at least 1, not 0"),
-        ({"batch_size": 0}, "batch_size must be at least 1, not 0"),
-        ({"beta": "most"}, "beta must be a positive number, None or 'cv', not 'most'"),
-        ({"validation_fraction": 1.0}, "validation_fraction must be at least 0 and below 1, not 1.0"),
+        ({"training": Training(n_steps=0)}, "n_steps must be at least 1 (or None), not 0"),
+        ({"training": Training(batch_size=0)}, "batch_size must be at least 1, not 0"),
+        (
+            {"training": Training(validation_fraction=1.0)},
+            "validation_fraction must be at least 0 and below 1, not 1.0",
+        ),
         ({"features": "resnet"}, "features must be None, a module or one of dkl, dkl-small, not 'resnet'"),
         ({"kernel": ("SE", "SE", "SE")}, "3 kernels for 2 layers: give one, or one for each layer"),
+        ({"inference": SVGP()}, "inference='svgp' has no hidden layers: use widths=(), or SparseGPRegressor"),
+        ({"inference": DSPP("qr9")}, "quadrature must be one of qr1, qr2, qr3, gauss-hermite, not 'qr9'"),
+        ({"inference": DSPP(n_quadrature=0)}, "n_quadrature must be at least 1 (or None), not 0"),
+        ({"inference": DSPP(beta="most")}, "beta must be a number of 0 or more, or 'cv', not 'most'"),
+        ({"inference": DSVI(n_samples=0)}, "n_samples must be at least 1, not 0"),
+        ({"inference": Gamma(gamma=1.0)}, "gamma must be above 1, not 1.0"),
+        ({"inference": SEP(power=0.0)}, "power must be above 0 and at most 1, not 0.0"),
+        ({"inference": SEP(n_sweeps=-1)}, "n_sweeps must be 0 or more, not -1"),
+        ({"inference": DGPS(n_samples=0)}, "n_samples must be at least 1, not 0"),
+        ({"inference": DGPS(n_restarts=0)}, "n_restarts must be at least 1, not 0"),
+        ({"inference": DGPS(optimizer="sgd")}, "optimizer must be 'lbfgs' or 'adam', not 'sgd'"),
+        ({"inference": DGPS(estimator="best")}, "estimator must be 'factorised' or 'joint', not 'best'"),
+        ({"inference": DGPS(prior="flat")}, "prior must be 'whitened' or 'density', not 'flat'"),
+        ({"inference": DGPS(posterior="sure")}, "posterior must be 'laplace' or 'point', not 'sure'"),
     ],
 )
 def test_wrong_settings_are_named(settings, message):
     with pytest.raises(ValueError) as caught:  # noqa: PT011  (the whole message is compared)
-        DeepGPRegressor(**(SMALL | settings)).fit(X, y)
+        DeepGPRegressor(**({"n_inducing": 8, "random_state": 0} | settings)).fit(X, y)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"inference": ODSVGP(n_mean=0)}, "n_mean must be at least 1, not 0"),
+        ({"inference": PEP(power=2)}, "power must be between 0 (VFE) and 1 (FITC), not 2"),
+        (
+            {"inference": "vfe", "training": Training(batch_size=10)},
+            "batch_size means nothing to 'vfe'; it knows n_steps",
+        ),
+        (
+            {"inference": "fitc", "dtype": "float32"},
+            "dtype 'float32' means nothing to 'fitc', which computes in float64",
+        ),
+        ({"inference": "vfe", "features": "dkl"}, "inference='vfe' takes no feature extractor: use 'svgp'"),
+        ({"inference": "dspp"}, "inference must be one of fitc, vfe, pep, svgp, odsvgp, ppgpr, not 'dspp'"),
+    ],
+)
+def test_wrong_settings_of_one_layer_are_named(settings, message):
+    with pytest.raises(ValueError) as caught:  # noqa: PT011  (the whole message is compared)
+        SparseGPRegressor(n_inducing=8, random_state=0, **settings).fit(X, y)
     assert str(caught.value) == message
 
 
@@ -335,15 +387,13 @@ def test_bad_data_are_named():
     with pytest.raises(ValueError, match="'vfe' needs every output: drop rows with NaN, or use 'svgp'"):
         make("vfe").fit(X, np.column_stack([bad, y]))
     with pytest.raises(ValueError, match="a classifier needs at least two classes"):
-        DeepGPClassifier(**SMALL).fit(X, np.zeros(120))
-    with pytest.raises(ValueError, match="power must be between 0 \\(VFE\\) and 1 \\(FITC\\), not 2"):
-        make("pep", power=2).fit(X, y)
+        classifier("dspp").fit(X, np.zeros(120))
 
 
 @parametrize_with_checks(
     [
-        SparseGPRegressor("svgp", n_inducing=5, n_steps=30, random_state=0),
-        DeepGPClassifier((), "dsvi", n_inducing=5, n_steps=30, random_state=0),
+        SparseGPRegressor("svgp", n_inducing=5, training=Training(n_steps=30), random_state=0),
+        DeepGPClassifier((), "dsvi", n_inducing=5, training=Training(n_steps=30), random_state=0),
     ]
 )
 def test_scikit_learn_checks(estimator, check):

@@ -8,8 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from fathom.deep.energy import (
+from fathom.deep.build import Architecture, build
+from fathom.gp.exact import GP
+from fathom.inference.sep import (
     KEPT,
+    SEP,
     Factors,
     allowed,
     asked,
@@ -21,18 +24,13 @@ from fathom.deep.energy import (
     natural,
     penalty,
     posterior,
+    sweep,
     through,
 )
-from fathom.deep.methods import METHODS
-from fathom.deep.model import Architecture, build
-from fathom.deep.sweeps import sweep
-from fathom.deep.training import steps
-from fathom.gp.exact import GP
 from fathom.kernels.stationary import WN
 from fathom.likelihoods import Bernoulli
 from fathom.sparse.collapsed import condition_sparsely, log_bound
 
-SEP = METHODS["sep"]
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-2, 2, (30, 1))
 Y = np.sin(2 * X) + 0.3 * RNG.standard_normal((30, 1))
@@ -44,9 +42,9 @@ def double():
         yield
 
 
-def model_of(widths=(), method=SEP, data=(X, Y), m=6, **settings):
+def model_of(widths=(), data=(X, Y), m=6, **settings):
     arch = Architecture(widths, m, dtype="float64", **settings)
-    model = build(jax.random.key(0), arch, method, *data)
+    model = build(jax.random.key(0), arch, SEP().beginning(), *data)
     layers = tuple(dataclasses.replace(layer, jitter=1e-10) for layer in model.layers)
     return eqx.tree_at(lambda old: (old.layers, old.likelihood.log_noise), model, (layers, jnp.log(jnp.array([0.09]))))
 
@@ -79,7 +77,9 @@ def refined(model, factors, damping=1.0, power=1.0):
     return moved(factors, jax.jit(lambda old: asked(old, log_z, len(X), power))(factors), len(X), damping)
 
 
-loss = eqx.filter_jit(steps.loss)
+@eqx.filter_jit
+def energy_of(model, X, Y, n, power=1.0):
+    return SEP(power).loss()(model, X, Y, None, 1.0, n)[0]
 
 
 def empty(model):
@@ -175,7 +175,7 @@ def test_an_iteration_begins_where_it_may_go_on():
 def test_energy_of_one_row_is_its_evidence(widths):
     model = shaken(model_of(widths))
     x, y = jnp.asarray(X[:1]), jnp.asarray(Y[:1])
-    energy = loss(model, SEP, x, y, None, 1.0, jnp.asarray(1.0))[0]
+    energy = energy_of(model, x, y, jnp.asarray(1.0))
     empty_model = [natural(0 * q.cov, 0 * q.mean) for q in map(posterior, model.layers)]
     f = eqx.filter_jit(through)(model.layers, empty_model, x)
     assert np.isclose(energy, -model.likelihood.marginal(y, f.mean, f.var)[0])
@@ -188,8 +188,7 @@ def test_energy_tends_to_the_fitc_evidence():
     exact = float(log_bound(kernel, jnp.asarray(X), jnp.asarray(Y), jnp.asarray(Z), 1.0))
 
     def energy(power):
-        method = dataclasses.replace(SEP, power=power)
-        return len(X) * float(loss(model, method, jnp.asarray(X), jnp.asarray(Y), None, 1.0, jnp.asarray(30.0))[0])
+        return len(X) * float(energy_of(model, jnp.asarray(X), jnp.asarray(Y), jnp.asarray(30.0), power))
 
     assert np.isclose(-energy(1e-4), exact, atol=2e-3)
     assert not np.isclose(-energy(1.0), exact, atol=0.1)  # with one factor for all rows only a limit is exact
@@ -226,8 +225,7 @@ def test_a_residual_that_rounding_makes_negative_leaves_a_finite_energy(power):
     model = eqx.tree_at(lambda old: old.likelihood.log_noise, model, jnp.log(jnp.array([1e-8])))
     f = eqx.filter_jit(through)(model.layers, [posterior(layer) for layer in model.layers], jnp.asarray(X))
     assert f.residual.min() >= 0
-    method = dataclasses.replace(SEP, power=power)
-    assert np.isfinite(loss(model, method, jnp.asarray(X), jnp.asarray(Y), None, 1.0, jnp.asarray(30.0))[0])
+    assert np.isfinite(energy_of(model, jnp.asarray(X), jnp.asarray(Y), jnp.asarray(30.0), power))
 
 
 def test_power_of_a_gaussian_against_quadrature():

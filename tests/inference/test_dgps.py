@@ -13,15 +13,17 @@ from jax.flatten_util import ravel_pytree
 from scipy.stats import multivariate_normal, norm
 
 from fathom.deep import functions as paths
-from fathom.deep import restarts, settle, starts
-from fathom.deep.layer import Moments
-from fathom.deep.methods import METHODS
-from fathom.deep.model import Architecture
+from fathom.deep import laplace
+from fathom.deep.build import Architecture
 from fathom.deep.objective import joint, predictive
-from fathom.deep.training import steps
+from fathom.deep.training import climb
+from fathom.inference import DGPS, Training, dgps
+from fathom.inference.base import Task
+from fathom.kernels.expectations import Moments
 
-SAMPLING = METHODS["sampling"]
-POINT = dataclasses.replace(SAMPLING, laplace=False)
+SAMPLING = DGPS(n_restarts=3)
+POINT = DGPS(n_restarts=3, posterior="point")
+LOSS = SAMPLING.loss()
 RNG = np.random.default_rng(0)
 X = np.sort(RNG.uniform(-2, 2, (20, 1)), 0)
 Y = np.sign(X) + 0.1 * RNG.standard_normal((20, 1))
@@ -33,19 +35,30 @@ def double():
         yield
 
 
+def task(widths, n_steps=60, m=5, time_limit=None, on_check=None, **settings):
+    arch, training = Architecture(widths, m, dtype="float64", **settings), Training(n_steps, time_limit=time_limit)
+    return Task(X, Y, arch, training, on_check=on_check)
+
+
+def rows():
+    return climb.Rows.of(LOSS, X, Y, "float64")
+
+
 def model_of(widths, seed=1, **settings):
     """A start with a kernel so mild that draws of hidden values say much."""
-    model = starts.start(SAMPLING, Architecture(widths, 5, dtype="float64", **settings), X, Y, 0, seed)
+    model = SAMPLING.start(task(widths, **settings), seed)
     return eqx.tree_at(lambda m: [k.theta for k in m.layers], model, [0.3 * k.theta for k in model.layers])
 
 
-loss = eqx.filter_jit(steps.loss)
+@eqx.filter_jit
+def loss_of(loss, *args):
+    return loss(*args)[0]
 
 
-def value(model, method=SAMPLING, n=10, key=0):
+def value(model, loss=LOSS, n=10, key=0):
     points = model.points(jax.random.key(key), n, len(X), jnp.float64)
     data = jnp.asarray(X), jnp.asarray(Y), points, 1.0, jnp.asarray(float(len(X)))
-    return -len(X) * float(loss(model, method, *data)[0])
+    return -len(X) * float(loss_of(loss, model, *data))
 
 
 @pytest.mark.parametrize("density", [True, False])
@@ -63,7 +76,7 @@ def test_one_layer_in_closed_form(density):
     prior = multivariate_normal.logpdf(u, np.zeros(5), K)
     if not density:
         prior += np.log(np.diag(np.linalg.cholesky(K))).sum()
-    assert np.isclose(value(model, dataclasses.replace(SAMPLING, density=density)), data + prior, atol=1e-6)
+    assert np.isclose(value(model, dataclasses.replace(LOSS, density=density)), data + prior, atol=1e-6)
 
 
 def test_the_settled_values_of_one_layer_are_fitc():
@@ -76,20 +89,20 @@ def test_the_settled_values_of_one_layer_are_fitc():
     cov = np.linalg.inv(np.eye(5) + A.T @ (A / noise[:, None]))
     best = cov @ A.T @ (y / noise)
     model = eqx.tree_at(lambda old: old.layers[0].mean, model, jnp.asarray(best[None]))
-    settled = settle.settle(model, SAMPLING, X, Y, 0)
+    settled = laplace.laplace(model, LOSS, X, Y, 0)
     R = np.asarray(settled.layers[0].lower()[0])
     assert np.allclose(R @ R.T, cov)
     assert np.allclose(settled.layers[0](jnp.asarray(X)).var[:, 0], rest + np.sum((A @ cov) * A, 1))
-    assert eqx.tree_equal(settle.points(settled), model)
+    assert eqx.tree_equal(laplace.points(settled), model)
 
 
 def test_rows_that_say_nothing_leave_the_prior_and_a_part_stands_for_all():
     model = eqx.tree_at(lambda old: old.likelihood.log_noise, model_of((1,)), jnp.full(1, 60.0))
-    vague = settle.settle(model, SAMPLING, X, Y, 0)
+    vague = laplace.laplace(model, LOSS, X, Y, 0)
     assert all(np.allclose(layer.lower(), np.eye(5), atol=1e-6) for layer in vague.layers)
     single = model_of(())
-    twice = settle.settle(single, SAMPLING, np.tile(X, (2, 1)), np.tile(Y, (2, 1)), 0)
-    half = settle.settle(single, SAMPLING, X, Y, 0, n_rows=40)
+    twice = laplace.laplace(single, LOSS, np.tile(X, (2, 1)), np.tile(Y, (2, 1)), 0)
+    half = laplace.laplace(single, LOSS, X, Y, 0, n_rows=40)
     assert np.allclose(twice.layers[0].lower(), half.layers[0].lower())
 
 
@@ -117,9 +130,9 @@ def test_joint_and_factorised_estimates_meet():
 
 def test_gradients_at_fixed_draws():
     model = model_of((1,))
-    vector, points = jnp.asarray(restarts._flat(model)), model.points(jax.random.key(0), 10, len(X), jnp.float64)
-    fixed = (points, jnp.asarray(X), jnp.asarray(Y), SAMPLING, restarts._Reading.of(model))
-    at = jax.jit(lambda v: restarts._value(v, *fixed))
+    vector, points = jnp.asarray(climb.flat(model)), model.points(jax.random.key(0), 10, len(X), jnp.float64)
+    fixed = (points, jnp.asarray(X), jnp.asarray(Y), LOSS, climb.Reading.of(model))
+    at = jax.jit(lambda v: climb.value(v, *fixed))
     gradient = jax.jit(jax.grad(at))(vector)
     direction = jax.tree.map(jnp.zeros_like, eqx.filter(model, eqx.is_inexact_array))
     moved = jax.tree.map(lambda a: jnp.asarray(np.random.default_rng(0).standard_normal(a.shape)), direction.layers)
@@ -130,14 +143,13 @@ def test_gradients_at_fixed_draws():
 
 def test_a_vector_is_read_as_the_model_it_was_made_of():
     model = model_of((1,))
-    read = restarts._Reading.of(model)(restarts._flat(model), jnp.asarray)
+    read = climb.Reading.of(model)(climb.flat(model), jnp.asarray)
     assert eqx.tree_equal(read, model)
 
 
 def test_starts_one_after_the_other_are_starts_together():
-    task = restarts._Task(SAMPLING, Architecture((1,), 5, dtype="float64"), X, Y, 3, 60, 0, 0)
     models = [model_of((1,), seed) for seed in range(3)]
-    together, apart = restarts._Objective(task, models), restarts._Objective(task, models)
+    together, apart = climb.Climb(models, rows(), 0), climb.Climb(models, rows(), 0)
     together._apart, apart._apart = False, True
     V = together.vectors
     for moved in (V, V + 0.1, np.stack([V[0] + 0.1, V[1] + 0.2, V[2] + 0.1])):  # the last time one start asks
@@ -150,25 +162,24 @@ def test_starts_one_after_the_other_are_starts_together():
 @pytest.fixture(scope="module")
 def learnt():
     with jax.enable_x64(True):
-        return restarts.learn(POINT, Architecture((1,), 5, dtype="float64"), X, Y, 3, 60, 0)
+        return POINT.climb(task((1,)))
 
 
 def test_the_best_start_by_fresh_draws_is_kept(learnt):
     objectives = [entry["objective"] for entry in learnt.history]
     assert len(objectives) == 3 + 3  # of its own, and grown
     assert objectives == sorted(objectives)
-    assert np.isclose(value(learnt.model, n=restarts.FRESH, key=7) / len(X), objectives[-1])
+    assert np.isclose(value(learnt.model, n=climb.FRESH, key=7) / len(X), objectives[-1])
     assert objectives[-1] > value(model_of((1,), 0), n=100) / len(X)
 
 
 def test_among_the_best_starts_the_settled_objective_decides(learnt):
-    arch = Architecture((1,), 5, dtype="float64")
-    settled = restarts.learn(SAMPLING, arch, X, Y, 3, 60, 0)
-    chosen, first = (settle.settle(m, SAMPLING, X, Y, 0) for m in (settle.points(settled.model), learnt.model))
-    assert value(chosen, n=restarts.FRESH, key=13) >= value(first, n=restarts.FRESH, key=13)
-    worth = [value(model, n=restarts.FRESH, key=13) for _, model in settled.parts]
+    settled = SAMPLING.climb(task((1,)))
+    chosen, first = (laplace.laplace(m, LOSS, X, Y, 0) for m in (laplace.points(settled.model), learnt.model))
+    assert value(chosen, n=climb.FRESH, key=13) >= value(first, n=climb.FRESH, key=13)
+    worth = [value(model, n=climb.FRESH, key=13) for _, model in settled.parts]
     assert worth == sorted(worth, reverse=True)
-    assert np.allclose([share for share, _ in settled.parts], restarts.averaged(worth), atol=1e-6)
+    assert np.allclose([share for share, _ in settled.parts], dgps.averaged(worth), atol=1e-6)
     assert settled.parts[0][1] is settled.model
     assert len(learnt.parts) == 1  # values that are certain are not averaged
     assert eqx.tree_equal(chosen, settled.model, rtol=1e-6, atol=1e-6)
@@ -177,47 +188,44 @@ def test_among_the_best_starts_the_settled_objective_decides(learnt):
 
 def test_a_gaussian_that_reaches_too_far_is_worth_less_than_its_peak():
     # certain values of two layers, and the same with a spread that the rows do not allow
-    model = restarts.learn(SAMPLING, Architecture((1,), 5, dtype="float64"), X, Y, 1, 60, 0).model
+    model = DGPS(n_restarts=1).climb(task((1,))).model
     wide = eqx.tree_at(lambda old: old.layers[0].root, model, jnp.asarray(model.layers[0].root) + 3 * jnp.eye(5))
-    task = restarts._Task(SAMPLING, Architecture((1,), 5, dtype="float64"), X, Y, 1, 60, 0, 0)
-    worths = [restarts._worth(m, task) for m in (model, wide)]
-    assert np.isclose(worths[0], value(model, n=restarts.FRESH, key=13))
+    worths = [rows().worth(m, 13) for m in (model, wide)]
+    assert np.isclose(worths[0], value(model, n=climb.FRESH, key=13))
     assert worths[0] > worths[1] + 5
 
 
 def test_a_layer_keeps_the_part_of_its_spread_that_is_worth_most():
-    model = restarts.learn(SAMPLING, Architecture((1,), 5, dtype="float64"), X, Y, 1, 60, 0).model
+    model = DGPS(n_restarts=1).climb(task((1,))).model
     wide = eqx.tree_at(lambda old: old.layers[0].root, model, jnp.asarray(model.layers[0].root) + 3 * jnp.eye(5))
-    half = settle.narrower(wide.layers[0], 0.5)
+    half = laplace.narrower(wide.layers[0], 0.5)
     assert np.allclose(half.lower(), 0.5 * np.asarray(wide.layers[0].lower()))
 
     def worth(m):
         return value(m, n=100, key=3)
 
-    kept = settle._narrowed(wide, worth)
+    kept = laplace._narrowed(wide, worth)
     ratio = np.asarray(kept.layers[0].lower() / wide.layers[0].lower())[0][np.tril_indices(5)]
     assert np.allclose(ratio, ratio[0])
-    assert np.isclose(ratio[0], settle.PARTS).any()
+    assert np.isclose(ratio[0], laplace.PARTS).any()
     assert worth(kept) > worth(wide) + 5
-    assert eqx.tree_equal(settle._narrowed(kept, lambda m: 0.0), kept)  # no gain: as it is
+    assert eqx.tree_equal(laplace._narrowed(kept, lambda m: 0.0), kept)  # no gain: as it is
 
 
 def test_shaken_starts_are_no_less_probable_than_draws_of_the_prior():
-    arch = Architecture((1,), 12, dtype="float64")
-    squares = [float(jnp.sum(starts.start(SAMPLING, arch, X, Y, 0, i).layers[0].mean ** 2)) for i in range(20)]
+    squares = [float(jnp.sum(SAMPLING.start(task((1,), m=12), i).layers[0].mean ** 2)) for i in range(20)]
     assert squares[0] == 0  # the linear mean passes inputs on
-    assert 0.7 < np.mean(squares[1:]) / (12 * starts.SHAKE**2) < 1.4
+    assert 0.7 < np.mean(squares[1:]) / (12 * dgps.SHAKE**2) < 1.4
 
 
 @pytest.mark.parametrize("widths", [(1,), (1, 1)])
 @pytest.mark.parametrize("spread", [1.0, 30.0])
 def test_a_grown_model_begins_as_the_shallower_one(widths, spread):
-    arch = Architecture(widths, 5, dtype="float64")
-    shallow, deep = model_of(widths[1:]), starts.start(SAMPLING, arch, X, Y, 0, 0)
+    shallow, deep = model_of(widths[1:]), SAMPLING.start(task(widths), 0)
     last = shallow.layers[-1]  # what reaches it may be of any size
     far = (spread * last.Z, last.theta.at[:, 1].add(np.log(spread)))
     shallow = eqx.tree_at(lambda m: (m.layers[-1].Z, m.layers[-1].theta), shallow, far)
-    model = starts.grown(shallow, deep)
+    model = dgps.grown(shallow, deep)
     assert eqx.tree_equal((*model.layers[:-2], model.layers[-1]), shallow.layers)
     between = model.layers[-2]
     assert not np.any(between.mean)
@@ -248,22 +256,22 @@ def test_a_grown_model_begins_as_the_shallower_one(widths, spread):
     ],
 )
 def test_models_grow_where_a_layer_can_pass_its_inputs_on(settings, grows):
-    assert starts.grows(Architecture(**settings), 2) is grows
+    assert dgps.grows(Architecture(**settings), 2) is grows
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=6), st.floats(-1e3, 1e3))
 def test_weights_of_an_average(worth, shift):
-    shares = restarts.averaged(worth)
+    shares = dgps.averaged(worth)
     assert np.isclose(shares.sum(), 1)
     assert shares[np.argmax(worth)] == shares.max()
-    assert np.allclose(shares, restarts.averaged(np.add(worth, shift)), atol=1e-3)  # differences count
+    assert np.allclose(shares, dgps.averaged(np.add(worth, shift)), atol=1e-3)  # differences count
 
 
 def test_nats_that_weigh_e_times_less():
-    near, far = restarts.averaged([7.0, 7.0 - restarts.NATS])
+    near, far = dgps.averaged([7.0, 7.0 - dgps.NATS])
     assert np.isclose(near / far, np.e)
-    assert restarts.averaged([3.0, -np.inf, -1000.0]).tolist() == [1, 0, 0]
-    assert restarts.averaged([-np.inf, -np.inf]).tolist() == [1, 0]  # nothing could be computed: the first
+    assert dgps.averaged([3.0, -np.inf, -1000.0]).tolist() == [1, 0, 0]
+    assert dgps.averaged([-np.inf, -np.inf]).tolist() == [1, 0]  # nothing could be computed: the first
 
 
 def test_functions_of_an_average_are_functions_of_its_models():
@@ -277,18 +285,18 @@ def test_functions_of_an_average_are_functions_of_its_models():
 
 def test_a_climb_tells_how_far_it_is_and_ends_in_time(learnt):
     told = []
-    arch = Architecture((1,), 5, dtype="float64")
-    stopped = restarts.learn(POINT, arch, X, Y, 3, 30, 0, 0, 1e-9, lambda *entry: told.append(entry))
+    brief = {"n_steps": 30, "time_limit": 1e-9}
+    stopped = POINT.climb(task((1,), **brief, on_check=lambda *entry: told.append(entry)))
     assert stopped.status == "time limit"
     assert [(entry["step"], total) for entry, total in told] == [(1, 60), (31, 60)]  # one layer, then two
     assert stopped.history[-1]["objective"] <= learnt.history[-1]["objective"]
     assert np.isfinite(value(stopped.model))
-    settled = restarts.learn(SAMPLING, arch, X, Y, 3, 30, 0, 0, 1e-9)
+    settled = SAMPLING.climb(task((1,), **brief))
     assert len(settled.parts) == 1  # no time to settle more
 
 
 def test_same_seed_same_answer(learnt):
-    again = restarts.learn(POINT, Architecture((1,), 5, dtype="float64"), X, Y, 3, 60, 0)
+    again = POINT.climb(task((1,)))
     leaves = [jax.tree.leaves(eqx.filter(trained.model, eqx.is_array)) for trained in (again, learnt)]
     for a, b in zip(*leaves, strict=True):
         assert np.array_equal(a, b)

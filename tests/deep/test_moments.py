@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fathom.deep import moments as matching
-from fathom.deep.layer import Moments
-from fathom.deep.methods import METHODS
-from fathom.deep.model import Architecture, build
-from fathom.deep.moments import at_points, expectations, matched, pairs
+from fathom.deep.build import Architecture, build
+from fathom.deep.moments import at_points, matched
+from fathom.inference import DSVI
 from fathom.kernels.algebra import bind
+from fathom.kernels.expectations import Moments, expectations, pairs
 from fathom.kernels.syntax import parse
 
 RNG = np.random.default_rng(0)
@@ -88,7 +88,7 @@ def test_second_moments_are_at_least_the_squares_of_the_first(lengthscale, var, 
 def layer_of(kernel, width=2, mean="linear"):
     X, Y = RNG.standard_normal((30, 2)), RNG.standard_normal((30, 1))
     arch = Architecture((width,), 5, kernel=kernel, mean=mean, dtype="float64")
-    return build(jax.random.key(0), arch, METHODS["dsvi"], X, Y).layers[0]
+    return build(jax.random.key(0), arch, DSVI().beginning(), X, Y).layers[0]
 
 
 def values(layer):
@@ -104,7 +104,7 @@ def test_moments_of_a_layer_against_a_fine_rule(kernel, mean, monkeypatch):
     x, _ = inputs(2, scale=0.3)
     q = values(layer)
     found = eqx.filter_jit(matched)(layer, *q, x)
-    monkeypatch.setattr(matching, "NODES", {2: 25})
+    monkeypatch.setattr("fathom.kernels.expectations.NODES", {2: 25})
     exact = eqx.filter_jit(matching._by_quadrature)(layer, *q, x)
     for a, b in zip(found, exact, strict=True):
         assert np.allclose(a, b, rtol=1e-4, atol=1e-5)
