@@ -8,26 +8,34 @@ chosen by the arrays that reach them, and nothing here imports JAX by itself.
 from __future__ import annotations
 
 import sys
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.special
 
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import ArrayLike
+
+    Rows = ArrayLike | pd.DataFrame | pd.Series  # what a user hands over: anything that becomes an array
+
 Array = Any  # numpy.ndarray or jax.Array, and tracers of the latter
+Namespace = ModuleType  # numpy or jax.numpy
 
 
-def is_jax(*values: Any) -> bool:
+def is_jax(*values: object) -> bool:
     """True when any value is a JAX array or tracer."""
     jax = sys.modules.get("jax")
     return jax is not None and any(isinstance(value, jax.Array) for value in values)
 
 
-def namespace(*values: Any) -> Any:
+def namespace(*values: object) -> Namespace:
     """`jax.numpy` when any value is a JAX array or tracer, `numpy` otherwise."""
     return sys.modules["jax"].numpy if is_jax(*values) else np
 
 
-def special(xp: Any) -> Any:
+def special(xp: Namespace) -> Namespace:
     """The special functions (`i0e`, `i1e`, `expit`) that go with a namespace."""
     if xp is np:
         return scipy.special
@@ -36,7 +44,7 @@ def special(xp: Any) -> Any:
     return jax.scipy.special
 
 
-def normal_draws(key: Any, shape: tuple[int, ...]) -> Array:
+def normal_draws(key: Array, shape: tuple[int, ...]) -> Array:
     """Standard normal draws from a JAX key, an integer seed or a NumPy generator."""
     if is_jax(key):
         import jax

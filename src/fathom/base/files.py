@@ -6,6 +6,9 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+Facts = dict[str, Any]  # plain values, as a JSON object holds them
 
 
 @contextmanager
