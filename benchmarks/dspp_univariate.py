@@ -54,10 +54,11 @@ def contender(model: str, steps: int | None) -> _uci.Contender:
 
 
 def theirs(model: str, steps: int | None, X: np.ndarray, y: np.ndarray, train: Any, test: Any) -> Predictive:
-    from fathom.deep.model import Architecture, centres
+    from fathom.inference import ODSVGP
+    from fathom.sparse.inducing import centres
 
     rng = np.random.default_rng(0)
-    Z, far = (centres(X[train], m, rng).tolist() for m in (100, Architecture.n_far))
+    Z, far = (centres(X[train], m, rng).tolist() for m in (100, ODSVGP().n_mean))
     n_steps = by_gradient(model, steps=steps)._settings(len(train)).n_steps
     task = {"do": "fit", "model": model, "seed": 0, "n_steps": n_steps, "batch": 256, "Z": Z}
     task |= {"x": X[train].tolist(), "y": y[train].tolist(), "x_new": X[test].tolist()}

@@ -18,11 +18,14 @@ ROOMS = [
     {"process", "predictive", "likelihoods"},
     {"data", "metrics"},
     {"gp"},
-    {"deep", "sparse"},
+    {"sparse"},
+    {"deep"},
+    {"models"},
+    {"inference"},
     {"search"},
     {"report"},
-    {"estimators"},
     {"plotting"},
+    {"estimators"},
     {"cli", "__main__"},
 ]
 LEVEL = {room: level for level, rooms in enumerate(ROOMS) for room in rooms}

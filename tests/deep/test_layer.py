@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from fathom.base import linalg
-from fathom.deep.layer import EXPLAINED, FAR, MANY, Far, Form, Layer
+from fathom.deep.layer import EXPLAINED, MANY, UNIT, Form, Layer, OrthogonalPoints
 from fathom.deep.model import DeepGP
 from fathom.deep.propagate import Draws
 from fathom.deep.training.steps import Knobs, begin, run, with_natural
@@ -33,12 +33,12 @@ def double_precision():
         yield
 
 
-def layer(Z=Z, width=1, mean=None, root=None, far=None):
+def layer(Z=Z, width=1, mean=None, root=None, orthogonal=None):
     m = len(Z)
     theta = jnp.asarray(to_vector(KERNEL))[None]
     mean = jnp.zeros((width, m)) if mean is None else jnp.asarray(mean)
     root = jnp.zeros((width, m, m)) if root is None else jnp.asarray(root)
-    return Layer(theta, jnp.asarray(Z)[None], mean, root, None, jnp.zeros(width), far, None, Form(KERNEL), 1e-12)
+    return Layer(theta, jnp.asarray(Z)[None], mean, root, None, jnp.zeros(width), orthogonal, None, Form(KERNEL), 1e-12)
 
 
 def model(Z=Z, **parts):
@@ -194,16 +194,16 @@ def test_natural_parameters_give_back_the_model_they_came_from():
 # -- orthogonally decoupled ------------------------------------------------------------------------------------------
 
 
-def far(at, weight):
-    return Far(jnp.asarray(at)[None], jnp.asarray(weight)[None])
+def orthogonal(at, weight):
+    return OrthogonalPoints(jnp.asarray(at)[None], jnp.asarray(weight)[None])
 
 
 def test_far_points_on_the_inducing_points_change_nothing():
     m, root = random_q(4)
-    plain, same = layer(mean=m, root=root), layer(mean=m, root=root, far=far(Z, np.full(4, 1e-9)))
+    plain, same = layer(mean=m, root=root), layer(mean=m, root=root, orthogonal=orthogonal(Z, np.full(4, 1e-9)))
     for a, b in zip(plain(X), same(X), strict=True):
         assert np.allclose(a, b, atol=1e-4)
-    none = layer(mean=m, root=root, far=far(X[5:8], np.zeros(3)))
+    none = layer(mean=m, root=root, orthogonal=orthogonal(X[5:8], np.zeros(3)))
     assert np.allclose(none.kl(), plain.kl())
 
 
@@ -214,7 +214,7 @@ def test_far_points_that_say_nothing_new_are_quiet_in_single_precision():
     weight = 0.03 * np.random.default_rng(3).standard_normal(100).astype(np.float32)  # a step of training
     theta = np.asarray(to_vector(SE(lengthscale=0.5))[None], np.float32)
     arrays = [jnp.asarray(a) for a in (theta, line[None], m, root)]
-    points = far(line + np.float32(0.01), weight)
+    points = orthogonal(line + np.float32(0.01), weight)
     one = Layer(*arrays, None, jnp.zeros(1, np.float32), points, None, Form(SE(lengthscale=0.5)), 1e-4)
     assert 0 <= one.kl() < 10
     assert np.abs(one(jnp.asarray(line)).mean).max() < 0.1
@@ -223,12 +223,12 @@ def test_far_points_that_say_nothing_new_are_quiet_in_single_precision():
 def test_decoupled_kl_and_moments_are_those_of_the_dense_gaussian():
     m, root = random_q(4)
     G, weight = X[5:8], np.array([0.3, -0.2, 0.5])
-    one = layer(mean=m, root=root, far=far(G, weight))
+    one = layer(mean=m, root=root, orthogonal=orthogonal(G, weight))
     L = np.linalg.cholesky(KERNEL.cross(Z, Z))
     whiten = lambda A: np.linalg.solve(L, KERNEL.cross(Z, A))  # noqa: E731
     residual = KERNEL.cross(G, G) - whiten(G).T @ whiten(G)
     left = residual.diagonal()
-    a = FAR * weight * left / (left**2 + (EXPLAINED * KERNEL.diag(G, False)) ** 2)
+    a = UNIT * weight * left / (left**2 + (EXPLAINED * KERNEL.diag(G, False)) ** 2)
     # the same process, written over all points: u ~ q at Z, and at G the conditional prior shifted by R a
     points = np.vstack([Z, G])
     K = KERNEL.cross(points, points)

@@ -8,7 +8,7 @@ import pytest
 
 from fathom.deep.build import Architecture, build, principal
 from fathom.deep.objective import elbo, predictive
-from fathom.deep.propagate import Sites, _standardised, make_sites, propagate, samples
+from fathom.deep.propagate import SigmaPoints, _standardised, propagate, samples, sigma_points
 from fathom.inference import DSPP
 from fathom.models import inference
 
@@ -35,7 +35,7 @@ def deep(method="dspp", widths=(2,), rule="qr3", n_points=4, seed=0, **settings)
 
 
 def with_sites(model, nodes, logits, rule="qr3"):
-    return eqx.tree_at(lambda m: m.passing, model, Sites(nodes, logits, rule))
+    return eqx.tree_at(lambda m: m.passing, model, SigmaPoints(nodes, logits, rule))
 
 
 def test_one_site_at_zero_is_ppgpr_on_deterministic_features():
@@ -58,7 +58,7 @@ def mixture_density(model, n):
 
 
 def _hermite(n):
-    sites = make_sites(jax.random.key(0), (2,), n, "gauss-hermite", "float64")
+    sites = sigma_points(jax.random.key(0), (2,), n, "gauss-hermite", "float64")
     return sites.nodes, sites.logits, "gauss-hermite"
 
 
@@ -83,7 +83,7 @@ def test_with_one_unit_a_grid_is_a_list():
 
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_qr2_is_symmetric(n):
-    (points,), log_weights = make_sites(jax.random.key(0), (2,), n, "qr2", "float64").points()
+    (points,), log_weights = sigma_points(jax.random.key(0), (2,), n, "qr2", "float64").points()
     assert points.shape == (n**2, 1, 2)
     assert np.allclose(points, -points[::-1])
     assert np.isclose(np.exp(log_weights).sum(), 1)
@@ -91,7 +91,7 @@ def test_qr2_is_symmetric(n):
 
 @pytest.mark.parametrize("n", [4, 8])
 def test_sigma_points_begin_with_the_moments_of_a_normal(n):
-    for nodes in make_sites(jax.random.key(0), (3, 2), n, "qr3", "float64").nodes:
+    for nodes in sigma_points(jax.random.key(0), (3, 2), n, "qr3", "float64").nodes:
         assert np.allclose(np.mean(nodes, 0), 0)
         assert np.allclose(nodes.T @ nodes / n, np.eye(nodes.shape[1]))
 
@@ -101,7 +101,7 @@ def test_draws_that_have_no_covariance_stay_as_they_are():
 
 
 def test_gauss_hermite_of_three_points():
-    (points,), log_weights = make_sites(jax.random.key(0), (1,), 3, "gauss-hermite", "float64").points()
+    (points,), log_weights = sigma_points(jax.random.key(0), (1,), 3, "gauss-hermite", "float64").points()
     assert np.allclose(points[:, 0, 0], [-np.sqrt(3), 0, np.sqrt(3)])
     assert np.allclose(np.exp(log_weights), [1 / 6, 2 / 3, 1 / 6])
 
@@ -153,4 +153,4 @@ def test_principal_means():
 
 def test_a_grid_needs_equal_widths():
     with pytest.raises(ValueError, match="hidden layers need the same width, not \\(2, 3\\); use 'qr3'"):
-        make_sites(jax.random.key(0), (2, 3), 3, "qr1")
+        sigma_points(jax.random.key(0), (2, 3), 3, "qr1")

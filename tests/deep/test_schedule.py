@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import norm
 
 from fathom.deep.predict import AS_LEARNT, latent, scaled, together
-from fathom.deep.training.calibration import FACTORS, plain, profile, score, tails
+from fathom.deep.training.calibration import FACTORS, calibrate, plain, profile, score
 from fathom.deep.training.loop import Trained, train, whole
 from fathom.deep.training.schedule import Plan, carry_out, chosen
 from fathom.predictive import Predictive
@@ -86,16 +86,16 @@ def test_many_training_rows_mend_the_width_that_an_elbo_learns():
     model = build(jax.random.key(0), Architecture((), 5), SVGP().beginning(), many, noise)
     wide = eqx.tree_at(lambda m: m.likelihood.log_noise, model, np.log(np.float32([0.9])))
     narrow = eqx.tree_at(lambda m: m.layers[0].theta, wide, np.float32([[np.log(0.1), 0.0]]))
-    scales = tails(narrow, many, noise, 0)
+    scales = calibrate(narrow, many, noise, 0)
     fitted = 2005 / 1995  # 5 inducing inputs to 2,000 rows
     expected = fitted * np.mean(noise**2)  # of 0.9 + 0.1
     assert np.isclose(sum(factor * weight for factor, weight in scales), expected, rtol=0.08)
     assert np.isclose(scales[-1][0] / fitted, FACTORS, rtol=1e-6).any()
-    assert tails(narrow, many[:74], noise[:74], 0) == AS_LEARNT  # fewer than 15 for each inducing input
-    assert tails(narrow, many, noise, 0) == scales
+    assert calibrate(narrow, many[:74], noise[:74], 0) == AS_LEARNT  # fewer than 15 for each inducing input
+    assert calibrate(narrow, many, noise, 0) == scales
     network = eqx.nn.MLP(1, 1, 50, 1, key=jax.random.key(0))  # 151 weights: as many rows are few for them
     fronted = eqx.tree_at(lambda m: m.features, narrow, network, is_leaf=lambda x: x is None)
-    assert tails(fronted, many, noise, 0) == AS_LEARNT
+    assert calibrate(fronted, many, noise, 0) == AS_LEARNT
 
 
 def test_partial_fit_keeps_the_width_of_intervals():

@@ -83,8 +83,8 @@ def test_the_settled_values_of_one_layer_are_fitc():
     # with Gaussian noise log p(y, v) is quadratic in v, so that Laplace's q is exact
     model = model_of(())
     layer = model.layers[0]
-    seen = layer.see(jnp.asarray(X))
-    A, rest = np.asarray(seen.A[0]), np.asarray(seen.prior[0]) - np.sum(np.asarray(seen.A[0]) ** 2, 1)
+    projection = layer.project(jnp.asarray(X))
+    A, rest = np.asarray(projection.A[0]), np.asarray(projection.prior[0]) - np.sum(np.asarray(projection.A[0]) ** 2, 1)
     noise, y = rest + float(model.likelihood.noise()[0]), Y[:, 0] - float(layer.offset[0])
     cov = np.linalg.inv(np.eye(5) + A.T @ (A / noise[:, None]))
     best = cov @ A.T @ (y / noise)

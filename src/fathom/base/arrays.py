@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 Array = Any  # numpy.ndarray or jax.Array, and tracers of the latter
 Namespace = ModuleType  # numpy or jax.numpy
+DType = str | np.dtype | None  # None: that of the namespace
 
 
 def is_jax(*values: object) -> bool:

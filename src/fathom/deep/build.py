@@ -18,7 +18,7 @@ import numpy as np
 
 from fathom.base.arrays import Array
 from fathom.base.compiling import compiled
-from fathom.deep.layer import Far, Form, Layer
+from fathom.deep.layer import Form, Layer, OrthogonalPoints
 from fathom.deep.model import DeepGP
 from fathom.deep.propagate import Draws, Passing
 from fathom.kernels.algebra import bind
@@ -65,7 +65,7 @@ class Beginning:
     longest: float = math.inf  # lengthscales begin at √D, at most at this
     hidden_sd: float = 1.0  # standard deviation of hidden q(v)
     hidden_noise: float | None = None  # variance of the hidden outputs' own noise; None: they have none
-    n_far: int = 0  # points that move the mean only
+    n_orthogonal: int = 0  # points that move the mean only
     passing: Callable[[Array, tuple[int, ...], str], Passing] = by_draws
 
 
@@ -90,7 +90,11 @@ def build(
     for depth, width in enumerate((*arch.widths, _n_latent(Y, n_classes))):
         slope = None if depth == last or arch.mean == "zero" else principal(H, width)
         layer = _layer(arch, method, kernels[depth], Z, width, slope, depth < last, rng)
-        layers.append(layer if depth < last or not method.n_far else _with_far(layer, arch, method.n_far, H, rng))
+        layers.append(
+            layer
+            if depth < last or not method.n_orthogonal
+            else _with_orthogonal(layer, arch, method.n_orthogonal, H, rng)
+        )
         if depth < last:
             step = np.zeros((H.shape[1], width)) if slope is None else slope
             H, Z = H @ step, Z @ step
@@ -149,10 +153,12 @@ def _layer(
     return Layer(theta, Z, mean, root, slope, offset, None, noise, Form(kernel), JITTER[arch.dtype])
 
 
-def _with_far(layer: Layer, arch: Architecture, n: int, H: np.ndarray, rng: np.random.Generator) -> Layer:
+def _with_orthogonal(layer: Layer, arch: Architecture, n: int, H: np.ndarray, rng: np.random.Generator) -> Layer:
     Z = centres(H, n, rng)
-    far = Far(_cast(np.tile(Z, (len(layer.Z), 1, 1)), arch), _cast(np.zeros((layer.width, len(Z))), arch))
-    return eqx.tree_at(lambda old: old.far, layer, far, is_leaf=lambda x: x is None)
+    orthogonal = OrthogonalPoints(
+        _cast(np.tile(Z, (len(layer.Z), 1, 1)), arch), _cast(np.zeros((layer.width, len(Z))), arch)
+    )
+    return eqx.tree_at(lambda old: old.orthogonal, layer, orthogonal, is_leaf=lambda x: x is None)
 
 
 def _cast(values: Any, arch: Architecture) -> Array:

@@ -111,9 +111,9 @@ def _drawn(layer: Layer, X: Array, key: Any) -> Array:
 
 def joint(layer: Layer, X: Array) -> tuple[Array, Array]:
     """Mean (N, W) and covariance (W, N, N) of a layer's outputs at known inputs."""
-    R, seen = layer.lower(), layer.see(X)
-    mean = layer.moments(X, seen).mean
-    A = jnp.broadcast_to(seen.A, (layer.width, *seen.A.shape[1:]))
+    R, projection = layer.lower(), layer.project(X)
+    mean = layer.moments(X, projection).mean
+    A = jnp.broadcast_to(projection.A, (layer.width, *projection.A.shape[1:]))
     prior = jnp.broadcast_to(layer._cross(X, X), (layer.width, len(X), len(X)))
     spread = A @ R
     return mean, prior - A @ jnp.swapaxes(A, -1, -2) + spread @ jnp.swapaxes(spread, -1, -2)

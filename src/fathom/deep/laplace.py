@@ -25,7 +25,7 @@ from fathom.deep.layer import Layer
 from fathom.deep.model import DeepGP
 from fathom.deep.objective import Loss
 from fathom.deep.propagate import Points
-from fathom.deep.training.climb import cost, drawn, minus_objective
+from fathom.deep.training.lbfgs import cost, drawn, minus_objective
 
 ROWS = 2000  # whose curvature stands for that of all
 POINTS = 20_000  # rows times draws of one evaluation

@@ -11,6 +11,7 @@ Shape letters: N rows, D inputs, W units, M inducing points, U kernels and sets 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -25,26 +26,26 @@ from fathom.kernels.base import Kernel
 from fathom.kernels.expectations import Moments
 from fathom.kernels.vector import from_vector
 
-FAR = 10.0  # unit of the far points' weights
-EXPLAINED = 1e-3  # of a far point's prior variance: with less than this left, a step of its weight would leap
+UNIT = 10.0  # in which the weights of orthogonal points are stored
+EXPLAINED = 1e-3  # part of an orthogonal point's prior variance: with less left, a step of its weight would leap
 MANY = 4  # rows for each inducing point, from which on RRᵀ is worth its M³
 FLOOR = 1e-8  # of a variance before its square root, whose slope is infinite at 0
 
 
-class Seen(NamedTuple):
-    """What a layer sees of some inputs."""
+class Projection(NamedTuple):
+    """Rows projected onto the inducing values: everything about them that does not depend on q."""
 
     A: Array  # (U, N, M), whitened covariances with the inducing values
     prior: Array  # (U, N), variances before anything is known
-    far: Array | None = None  # (U, N, G), covariances with the far points that they do not explain
-    among: Array | None = None  # (U, G, G), such covariances among the far points: R(γ, γ)
+    orthogonal: Array | None = None  # (U, N, G), what is left of covariances with the orthogonal points
+    among: Array | None = None  # (U, G, G), the same among the orthogonal points: R(γ, γ)
 
 
-class Far(eqx.Module):
-    """Points that move the mean only (orthogonally decoupled, Salimbeni et al. 2018): mean += R(x, γ) a.
+class OrthogonalPoints(eqx.Module):
+    """Inducing points that move the mean only (orthogonally decoupled, Salimbeni et al. 2018): mean += R(x, γ) a.
 
     R is the prior covariance that the inducing values do not explain. What is stored is a ∘ diag R(γ, γ) in units of
-    `FAR`, which makes the steps of all weights alike and large: in units of 1 the same 4,000 steps ended worse.
+    `UNIT`, which makes the steps of all weights alike and large.
     """
 
     Z: Array  # (U, G, D)
@@ -73,7 +74,7 @@ class Layer(eqx.Module):
     root: Array | None
     slope: Array | None  # (D, W), of the mean function
     offset: Array  # (W)
-    far: Far | None
+    orthogonal: OrthogonalPoints | None
     noise: Array | None  # (W): logarithms of variances added to the outputs of a hidden layer
     form: Form = eqx.field(static=True)
     jitter: float = eqx.field(static=True)
@@ -84,41 +85,42 @@ class Layer(eqx.Module):
         return int(self.mean.shape[0])
 
     @property
-    def n_far(self) -> int:
-        """Points that move the mean only."""
-        return 0 if self.far is None else int(self.far.Z.shape[1])
+    def n_orthogonal(self) -> int:
+        """G, the number of points that move the mean only."""
+        return 0 if self.orthogonal is None else int(self.orthogonal.Z.shape[1])
 
     def __call__(self, X: Array) -> Moments:
         """Mean and variance at the rows of X, (N, W) each."""
-        return self.moments(X, self.see(X))
+        return self.moments(X, self.project(X))
 
-    def see(self, X: Array) -> Seen:
-        """The one factorisation of the layer, and everything that depends on X but not on q."""
+    def project(self, X: Array) -> Projection:
+        """Project the rows of X (N, D) onto the inducing values: the layer's one factorisation."""
         half = linalg.whitening(self._cross(self.Z, self.Z), self.jitter)
         A = self._whitened(X, half)
         prior = self._each(lambda kernel: kernel.diag(X, False))
-        if self.far is None:
-            return Seen(A, prior)
-        B = jnp.swapaxes(self._whitened(self.far.Z, half), -1, -2)
+        if self.orthogonal is None:
+            return Projection(A, prior)
+        B = jnp.swapaxes(self._whitened(self.orthogonal.Z, half), -1, -2)
         # as K(Z, Z): what rounding leaves of points that are explained may not be positive
-        among = linalg.jittered(self._cross(self.far.Z, self.far.Z), self.jitter) - jnp.swapaxes(B, -1, -2) @ B
-        return Seen(A, prior, self._cross(X, self.far.Z) - A @ B, among)
+        prior_among = linalg.jittered(self._cross(self.orthogonal.Z, self.orthogonal.Z), self.jitter)
+        among = prior_among - jnp.swapaxes(B, -1, -2) @ B
+        return Projection(A, prior, self._cross(X, self.orthogonal.Z) - A @ B, among)
 
-    def moments(self, X: Array, seen: Seen) -> Moments:
-        """Mean and variance under q."""
-        mean = _by_unit(seen.A, self.mean) + self.offset
+    def moments(self, X: Array, projection: Projection) -> Moments:
+        """Mean and variance (N, W) under q, at the rows that were projected."""
+        mean = _by_unit(projection.A, self.mean) + self.offset
         if self.slope is not None:
             mean = mean + X @ self.slope
-        if seen.far is not None and seen.among is not None:
-            mean = mean + _by_unit(seen.far, self._far_weight(seen.among))
-        return Moments(mean, jnp.maximum(seen.prior.T + self._known(seen.A), 0.0) + self.own_noise())
+        if projection.orthogonal is not None and projection.among is not None:
+            mean = mean + _by_unit(projection.orthogonal, self._orthogonal_weight(projection.among))
+        return Moments(mean, jnp.maximum(projection.prior.T + self._change(projection.A), 0.0) + self.own_noise())
 
     def own_noise(self) -> Array:
         """Variances (W) of the outputs' own noise."""
         return jnp.zeros_like(self.offset) if self.noise is None else jnp.exp(self.noise)
 
-    def _known(self, A: Array) -> Array:
-        """‖Rᵀa‖² − ‖a‖², (N, W)."""
+    def _change(self, A: Array) -> Array:
+        """How much q changes the prior variances: ‖Rᵀa‖² − ‖a‖² (N, W), for A (U, N, M)."""
         if self.root is None:
             return -jnp.sum(A**2, -1).T
         if self.root.ndim == 2:
@@ -138,26 +140,26 @@ class Layer(eqx.Module):
         diagonal = jnp.exp(jnp.diagonal(self.root, axis1=-2, axis2=-1))
         return jnp.tril(self.root, -1) + jax.vmap(jnp.diag)(diagonal)
 
-    def kl(self, density: bool = False, seen: Seen | None = None) -> Array:
-        """KL(q(v) ‖ N(0, I)) of all units, and ½ aᵀR(γ, γ)a of the far points (what the layer has `seen` knows R).
+    def kl(self, density: bool = False, projection: Projection | None = None) -> Array:
+        """KL(q(v) ‖ N(0, I)) of all units, with ½ aᵀR(γ, γ)a of orthogonal points; a `projection` at hand knows R.
 
         Of point values −log N(v|0, I) or, as a `density` of u = Lv, −log N(u|0, K): the second is unbounded where
         inducing inputs meet, and an optimiser lets them.
         """
         if self.root is None:
-            return self._improbability(density)
+            return self._minus_log_prior(density)
         logs = self.root if self.root.ndim == 2 else jnp.diagonal(self.root, axis1=-2, axis2=-1)
         squares = jnp.exp(2 * logs) if self.root.ndim == 2 else self.lower() ** 2
         total = 0.5 * (jnp.sum(squares) + jnp.sum(self.mean**2) - self.mean.size) - jnp.sum(logs)
-        if self.far is None:
+        if self.orthogonal is None:
             return total
-        among = (seen or self.see(self.Z[0])).among
+        among = (projection or self.project(self.Z[0])).among
         assert among is not None
-        a = self._far_weight(among)
+        a = self._orthogonal_weight(among)
         return total + 0.5 * jnp.einsum("wg,wgh,wh->", a, jnp.broadcast_to(among, (len(a), *among.shape[1:])), a)
 
-    def _improbability(self, density: bool) -> Array:
-        """½‖v‖² + ½M log 2π of all units; of u also log|L|."""
+    def _minus_log_prior(self, density: bool) -> Array:
+        """−log N(v|0, I) of all units' point values or, as a `density` of u = Lv, −log N(u|0, K)."""
         plain = 0.5 * (jnp.sum(self.mean**2) + self.mean.size * math.log(2 * math.pi))
         if not density:
             return plain
@@ -167,27 +169,29 @@ class Layer(eqx.Module):
 
     # -- kernels of all units ----------------------------------------------------------------------------------
 
-    def _each(self, ask: object) -> Array:
-        return jax.vmap(lambda theta: ask(self.form.at(theta)))(self.theta)  # type: ignore[operator]
+    def _each(self, ask: Callable[[Kernel], Array]) -> Array:
+        """The answers of every unit's kernel, stacked."""
+        return jax.vmap(lambda theta: ask(self.form.at(theta)))(self.theta)
 
     def _cross(self, A: Array, B: Array) -> Array:
-        """(U, ·, ·); either may be one matrix for all units."""
+        """Covariances (U, ·, ·) between rows of A and of B, each (·, D) for all units or (U, ·, D)."""
         axes = (0, 0 if A.ndim == 3 else None, 0 if B.ndim == 3 else None)
         return jax.vmap(lambda theta, a, b: self.form.at(theta).cross(a, b), axes)(self.theta, A, B)
 
     def _whitened(self, X: Array, half: Array) -> Array:
+        """K(X, Z) L⁻ᵀ (U, N, M), given L⁻¹ (U, M, M)."""
         return jnp.einsum("unk,umk->unm", self._cross(X, self.Z), half)
 
-    def _far_weight(self, among: Array) -> Array:
-        """a, from the stored a ∘ diag R(γ, γ) / FAR; points that the inducing values explain fade out."""
-        assert self.far is not None
+    def _orthogonal_weight(self, among: Array) -> Array:
+        """a, from the stored a ∘ diag R(γ, γ) / UNIT; points that the inducing values explain fade out."""
+        assert self.orthogonal is not None
         left = jnp.diagonal(among, axis1=-2, axis2=-1)
         prior = self._each(lambda kernel: jnp.mean(kernel.diag(self.Z[0], False)))[:, None]
-        return FAR * self.far.weight * left / (left**2 + (EXPLAINED * prior) ** 2)
+        return UNIT * self.orthogonal.weight * left / (left**2 + (EXPLAINED * prior) ** 2)
 
 
 def _by_unit(A: Array, weights: Array) -> Array:
-    """Each unit's columns times its weights: (U, N, M), (W, M) → (N, W)."""
+    """Weighted sum over inducing points for each unit: A (U, N, M), weights (W, M) → (N, W)."""
     return A[0] @ weights.T if A.shape[0] == 1 else jnp.sum(A * weights[:, None, :], -1).T
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from fathom.base.arrays import Array
-from fathom.deep.layer import Layer, Seen
+from fathom.base.arrays import Array, DType
+from fathom.deep.layer import Layer, Projection
 from fathom.deep.propagate import Passing, Points
 from fathom.kernels.expectations import Moments
 from fathom.likelihoods import Likelihood
@@ -21,7 +21,7 @@ class DeepGP(eqx.Module):
     layers: tuple[Layer, ...]
     passing: Passing
     likelihood: Likelihood
-    features: Any  # a module applied to each row before the first layer, or None
+    features: Callable[[Array], Array] | None  # a module applied to each row before the first layer
     connected: bool = eqx.field(static=True)
 
     @property
@@ -38,26 +38,26 @@ class DeepGP(eqx.Module):
         """Map rows through the feature extractor (the identity without one)."""
         return X if self.features is None else jax.vmap(self.features)(X)
 
-    def points(self, key: Any, n_samples: int, n_rows: int, dtype: Any) -> Points:
+    def points(self, key: Array, n_samples: int, n_rows: int, dtype: DType) -> Points:
         """Points by which hidden values pass, for `n_rows` rows; a single layer needs none."""
         if not self.widths:
             return (), jnp.zeros(1, dtype)
         return self.passing.points(key, n_samples, n_rows, self.widths, dtype)
 
     def __call__(
-        self, X: Array, key: Any, n_samples: int = 1, common: bool = False
-    ) -> tuple[Moments, Array, Seen | None]:
-        """Moments (S, N, Q) of the latent functions, log weights (S), and what the last layer saw.
+        self, X: Array, key: Array, n_samples: int = 1, common: bool = False
+    ) -> tuple[Moments, Array, Projection | None]:
+        """Moments (S, N, Q) of the latent functions, log weights (S), and the last layer's projection.
 
         With `common` draws for all rows, the answer at a row does not depend on the others and is smooth in it.
         """
         return self.at(X, self.points(key, n_samples, 1 if common else len(X), X.dtype))
 
-    def at(self, X: Array, points: Points) -> tuple[Moments, Array, Seen | None]:
-        """The same, hidden values passing by points that were drawn before."""
+    def at(self, X: Array, points: Points) -> tuple[Moments, Array, Projection | None]:
+        """As a call, for points that were drawn before."""
         return self.passing(self.layers, self.represent(X), points, self.connected)
 
-    def kl(self, density: bool = False, seen: Seen | None = None) -> Array:
-        """KL(q ‖ prior) summed over layers; `seen` saves the last one a factorisation."""
+    def kl(self, density: bool = False, projection: Projection | None = None) -> Array:
+        """KL(q ‖ prior) summed over layers; the last layer's `projection` saves it a factorisation."""
         hidden = sum((layer.kl(density) for layer in self.layers[:-1]), jnp.zeros(()))
-        return hidden + self.layers[-1].kl(density, seen)
+        return hidden + self.layers[-1].kl(density, projection)

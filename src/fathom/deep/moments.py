@@ -86,10 +86,10 @@ def _directions(m: Array) -> list[Array]:
 
 def at_points(layer: Layer, mean: Array, cov: Array, X: Array) -> Matched:
     """The outputs' moments at known inputs: ψ-statistics without their expectation."""
-    seen = layer.see(X)
+    projection = layer.project(X)
     shape = (len(X), layer.width)
-    A = jnp.broadcast_to(seen.A, (layer.width, *seen.A.shape[1:]))
-    residual = jnp.broadcast_to((seen.prior - jnp.sum(seen.A**2, -1)).T, shape)
+    A = jnp.broadcast_to(projection.A, (layer.width, *projection.A.shape[1:]))
+    residual = jnp.broadcast_to((projection.prior - jnp.sum(projection.A**2, -1)).T, shape)
     out = jnp.einsum("wnm,wm->nw", A, mean) + layer.offset
     out = out if layer.slope is None else out + X @ layer.slope
     return Matched(out, residual + quadratic(A, cov).T + layer.own_noise(), residual)

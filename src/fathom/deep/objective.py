@@ -96,8 +96,8 @@ class Objective:
         n_rows: Array,
         probe: Moments | None = None,
     ) -> tuple[Array, Array | None]:
-        f, log_weights, seen = model.at(X, points)
+        f, log_weights, projection = model.at(X, points)
         if probe is not None:
             f = Moments(f.mean + probe.mean, f.var + probe.var)
         data = jnp.mean(self.data(model.likelihood, Y, f, log_weights))
-        return -data + beta * model.kl(self.density, seen) / n_rows, None if seen is None else seen.A
+        return -data + beta * model.kl(self.density, projection) / n_rows, None if projection is None else projection.A

@@ -15,7 +15,7 @@ import numpy as np
 
 import fathom
 from fathom.base.files import replacing
-from fathom.estimators.firstfiles import as_second
+from fathom.estimators.format1 import as_second
 from fathom.models import ESTIMATORS, estimator
 
 

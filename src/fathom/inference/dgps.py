@@ -1,6 +1,6 @@
 """Deep GPs by sampling (DGPS thesis, chapter 4): inducing values are parameters, hidden values are drawn.
 
-On few rows several starts climb together (`deep.training.climb`), ranked by draws that none of them has seen. The first
+On few rows several starts climb together (`deep.training.lbfgs`), ranked by draws that none of them has seen. The first
 few get a Gaussian about their values (`deep.laplace`) and are compared once more by the same objective, now with the KL
 of it: of a sharp peak, or where the Gaussian reaches further than the curvature holds, little is left. Predictions
 average them. Layers that start together seldom find what one layer less can do; further starts are therefore the best
@@ -29,7 +29,7 @@ from fathom.deep.layer import Layer
 from fathom.deep.model import DeepGP
 from fathom.deep.objective import Objective, joint, predictive
 from fathom.deep.predict import NEGLIGIBLE
-from fathom.deep.training.climb import End, Rows, Watch, climbed, history
+from fathom.deep.training.lbfgs import End, Rows, Watch, climbed, history
 from fathom.deep.training.loop import Trained
 from fathom.inference.base import Task, Training
 from fathom.inference.gradient import Gradient, at_least_one

@@ -8,7 +8,7 @@ from typing import ClassVar
 from fathom.base.arrays import Array
 from fathom.deep.build import Architecture, Beginning
 from fathom.deep.objective import Objective, predictive
-from fathom.deep.propagate import RULES, Draws, Passing, make_sites
+from fathom.deep.propagate import RULES, Draws, Passing, sigma_points
 from fathom.inference.base import Training
 from fathom.inference.gradient import Beta, Gradient
 
@@ -46,12 +46,12 @@ class DSPP(Gradient):
     def beginning(self) -> Beginning:
         """A diagonal q(v), and sigma points."""
         points = self.n_quadrature or (8 if self.quadrature == "qr3" else 3)
-        return Beginning(q="diagonal", passing=partial(_sites, n=points, rule=self.quadrature))
+        return Beginning(q="diagonal", passing=partial(_passing, n=points, rule=self.quadrature))
 
     def loss(self) -> Objective:
         """Minus the predictive log likelihood."""
         return Objective(predictive)
 
 
-def _sites(key: Array, widths: tuple[int, ...], dtype: str, n: int, rule: str) -> Passing:
-    return make_sites(key, widths, n, rule, dtype) if widths else Draws()
+def _passing(key: Array, widths: tuple[int, ...], dtype: str, n: int, rule: str) -> Passing:
+    return sigma_points(key, widths, n, rule, dtype) if widths else Draws()

@@ -26,7 +26,7 @@ class DSVI(Gradient):
     """
 
     name: ClassVar[str] = "dsvi"
-    tails: ClassVar[bool] = True
+    calibrated: ClassVar[bool] = True
 
     def __init__(self, n_samples: int = 1, beta: Beta = 1.0):
         self.n_samples = n_samples
@@ -62,7 +62,7 @@ class Gamma(Gradient):
     """
 
     name: ClassVar[str] = "gamma"
-    tails: ClassVar[bool] = True
+    calibrated: ClassVar[bool] = True
 
     def __init__(self, gamma: float = 1.03, n_samples: int = 1, beta: Beta = 1.0):
         self.gamma = gamma

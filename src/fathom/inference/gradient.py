@@ -21,7 +21,7 @@ from fathom.deep.ensemble import Ensemble
 from fathom.deep.features import extractor
 from fathom.deep.model import DeepGP
 from fathom.deep.objective import Loss
-from fathom.deep.training.calibration import tails
+from fathom.deep.training.calibration import calibrate
 from fathom.deep.training.loop import Settings, train, whole
 from fathom.deep.training.schedule import Plan, carry_out
 from fathom.inference.base import Inference, Task, Training
@@ -44,7 +44,7 @@ class Gradient(Inference):
     parts: ClassVar[int] = 5  # of small data, held out in turn
     epochs: ClassVar[int] = 100  # passes over the rows, as far as the limits of steps allow
     fewest: ClassVar[int] = 2000  # steps on small data
-    tails: ClassVar[bool] = False  # training rows, where they are many, set the width of intervals
+    calibrated: ClassVar[bool] = False  # training rows, where they are many, set the width of intervals
     beta: Beta = 1.0  # an option of the methods whose objective has a KL to weigh
 
     def beginning(self) -> Beginning:
@@ -78,8 +78,8 @@ class Gradient(Inference):
             limit = task.training.time_limit
             trained = carry_out(plan, self.loss(), model, *task.rows, settings, limit, task.on_check)
             trained.model = self.finished(trained.model, task, len(task.X))
-            if self.tails and task.training.validation_fraction is None and not settings.validation:
-                trained.scales = tails(trained.model, *task.rows, settings.seed)
+            if self.calibrated and task.training.validation_fraction is None and not settings.validation:
+                trained.scales = calibrate(trained.model, *task.rows, settings.seed)
         plan.forget()
         return Ensemble.of(trained, settings.seed, settings.beta)
 

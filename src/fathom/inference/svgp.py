@@ -22,7 +22,7 @@ class SVGP(Gradient):
     name: ClassVar[str] = "svgp"
     deep: ClassVar[bool] = False
     natural: ClassVar[float] = 0.1
-    tails: ClassVar[bool] = True
+    calibrated: ClassVar[bool] = True
 
     def __init__(self, beta: Beta = 1.0):
         self.beta = beta
@@ -60,4 +60,4 @@ class ODSVGP(SVGP):
 
     def beginning(self) -> Beginning:
         """As `SVGP`, with the further points."""
-        return Beginning(noise=0.1, n_far=self.n_mean)
+        return Beginning(noise=0.1, n_orthogonal=self.n_mean)

@@ -87,7 +87,7 @@ def plain(told: np.ndarray) -> float:
     return float(np.sum(own, dtype=float))
 
 
-def tails(model: DeepGP, X: np.ndarray, Y: np.ndarray, seed: int) -> Scales:
+def calibrate(model: DeepGP, X: np.ndarray, Y: np.ndarray, seed: int) -> Scales:
     """The factors that rows ask for from which the model was learnt, where they are many and no others were held out.
 
     An ELBO learns noise that includes what the inducing points cannot say, and a prediction adds that once more. Rows
@@ -96,7 +96,9 @@ def tails(model: DeepGP, X: np.ndarray, Y: np.ndarray, seed: int) -> Scales:
     each weight of a network in front: with one, rows seen in training say nothing.
     """
     n, weights = len(X), jax.tree.leaves(eqx.filter(model.features, eqx.is_inexact_array))
-    p = sum(layer.Z.shape[0] * layer.Z.shape[1] + layer.n_far for layer in model.layers) + sum(w.size for w in weights)
+    p = sum(layer.Z.shape[0] * layer.Z.shape[1] + layer.n_orthogonal for layer in model.layers) + sum(
+        w.size for w in weights
+    )
     if n < EACH * p or not isinstance(model.likelihood, Gaussian):
         return AS_LEARNT
     rows = np.random.default_rng([seed, 5]).choice(n, min(SAMPLE, n), replace=False)
