@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fathom import DeepGPRegressor, metrics
+from fathom import DeepGPRegressor, Training, metrics
+from fathom.inference import DGPS
 
 Data = Callable[[int, int], tuple[np.ndarray, np.ndarray]]  # number of points, seed
 
@@ -60,11 +61,9 @@ def score(data: Data, cell: Cell, trial: int, quick: bool) -> list[float]:
     test, train = order[: len(y) // 5], order[len(y) // 5 :]
     model = DeepGPRegressor(
         (1,) * (cell.layers - 1),
-        "sampling",
+        DGPS(n_samples=cell.samples, n_restarts=2 if quick else 10),
         n_inducing=cell.pseudo,
-        n_samples=cell.samples,
-        n_restarts=2 if quick else 10,
-        n_steps=20 if quick else None,
+        training=Training(n_steps=20 if quick else None),
         random_state=trial,
     )
     start = time.perf_counter()

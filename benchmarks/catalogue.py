@@ -11,9 +11,9 @@ from typing import Any
 import _uci
 import numpy as np
 
-from fathom import DeepGPClassifier
+from fathom import DeepGPClassifier, Training
 from fathom.data import datasets
-from fathom.estimators.comparison import by_gradient
+from fathom.estimators.comparison import made
 
 MODELS = ("svgp", "odsvgp", "ppgpr", "dsvi", "gamma", "dspp")
 TASKS = ("regression", "multioutput", "timeseries", "classification")
@@ -50,10 +50,10 @@ def fit(model: str, data: Any, classes: bool, steps: int) -> str:
     """RMSE on training rows in units of the target (accuracy of classes), or NaN where anything is not finite."""
     X, y = data.X[:ASKED], data.y[:ASKED]
     if classes:
-        estimator = DeepGPClassifier((3,), model, n_steps=steps, random_state=0).fit(data.X, data.y)
+        estimator = DeepGPClassifier((3,), model, training=Training(n_steps=steps), random_state=0).fit(data.X, data.y)
         numbers, found = estimator.predict_proba(X), float(estimator.score(X, y))
     else:
-        estimator = by_gradient(model, seed=0, steps=steps).fit(data.X, data.y)
+        estimator = made(model, training={"n_steps": steps}).fit(data.X, data.y)
         predictive = estimator.predict_dist(X)
         numbers = np.concatenate([np.ravel(predictive.mean()), np.ravel(predictive.std())])
         found = float(np.sqrt(np.mean((predictive.mean() - y) ** 2 / np.var(data.y, axis=0))))

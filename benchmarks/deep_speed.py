@@ -18,8 +18,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from fathom.deep.methods import METHODS
-from fathom.deep.model import Architecture, build
+from fathom import models
+from fathom.deep.build import Architecture, build
 from fathom.deep.training import steps
 from fathom.deep.training.loop import CHUNK
 
@@ -54,18 +54,18 @@ def pair(name: str, m: int, b: int, repeats: int) -> tuple[float, float]:
 
 
 def fathom_step(name: str, m: int, b: int, repeats: int) -> float:
-    rng, method = np.random.default_rng(0), METHODS[name]
+    rng, method = np.random.default_rng(0), models.inference(name)()
     X, Y = rng.standard_normal((2000, 8)), rng.standard_normal((2000, 1))
     widths = (3,) if method.deep else ()
-    model = build(jax.random.key(0), Architecture(widths, m, n_points=method.n_points), method, X, Y)
-    state = steps.begin(model, method)
+    model = build(jax.random.key(0), Architecture(widths, m), method.beginning(), X, Y)
+    loss, state = method.loss(), steps.begin(model, bool(method.natural))
     knobs = steps.Knobs(*(jnp.float32(v) for v in (0.01, 1e4, 1.0, 2000.0, method.natural)))
     rows = rng.integers(0, 2000, (CHUNK, b))
     Xs, Ys = (jnp.asarray(a[rows], jnp.float32) for a in (X, Y))
     times = []
     for i in range(repeats + 1):
         start = time.perf_counter()
-        state, costs = steps.run(method, state, Xs, Ys, jax.random.key(1), knobs)
+        state, costs = steps.run(loss, state, Xs, Ys, jax.random.key(1), knobs)
         jax.block_until_ready(costs)
         if i:  # the first compiles
             times.append((time.perf_counter() - start) / CHUNK)

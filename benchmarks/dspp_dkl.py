@@ -8,7 +8,7 @@ from typing import Any
 
 import _uci
 
-from fathom import DeepGPRegressor, SparseGPRegressor
+from fathom import DeepGPRegressor, SparseGPRegressor, Training
 
 SETS = ("kin8nm", "power", "bike", "kin40k")
 MODELS = ("svgp", "ppgpr", "dsvi", "dspp")
@@ -29,10 +29,10 @@ def run(quick: bool, say: Callable[[str], None]) -> dict[str, Any]:
 def make(label: str, steps: int | None) -> Any:
     """The model; the network is the one of five layers of Wilson et al."""
     name = label.removeprefix(NETWORK)
-    options: dict[str, Any] = {"features": "dkl" if label.startswith(NETWORK) else None, "n_steps": steps}
+    features, training = "dkl" if label.startswith(NETWORK) else None, Training(n_steps=steps)
     if name in ("svgp", "ppgpr"):
-        return SparseGPRegressor(name, random_state=0, **options)
-    return DeepGPRegressor((3,), name, random_state=0, **options)
+        return SparseGPRegressor(name, features=features, training=training, random_state=0)
+    return DeepGPRegressor((3,), name, features=features, training=training, random_state=0)
 
 
 def plot(result: dict[str, Any], path: Path) -> None:

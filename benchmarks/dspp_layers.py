@@ -8,7 +8,7 @@ from typing import Any
 
 import _uci
 
-from fathom.estimators.comparison import by_gradient
+from fathom.estimators.comparison import made
 
 SETS = ("concrete", "kin8nm", "bike", "kin40k")
 MODELS = {
@@ -29,7 +29,7 @@ def run(quick: bool, say: Callable[[str], None]) -> dict[str, Any]:
 
     def make(label: str) -> Any:
         name, widths = MODELS[label]
-        return by_gradient(name, seed=0, steps=steps, widths=widths)
+        return made(name, widths=widths or None, training={"n_steps": steps})
 
     found = _uci.scores({m: _uci.estimator(lambda m=m: make(m)) for m in models}, sets, splits, say)
     notes = ["Standard units; ± is one standard error over splits", _uci.ranks(found, models)]

@@ -8,7 +8,7 @@ from typing import Any
 
 import _uci
 
-from fathom.estimators.comparison import DEEP, by_gradient
+from fathom.estimators.comparison import made
 
 SETS = ("sarcos_test4449", "energy", "naval")
 MODELS = ("svgp", "ppgpr", "dsvi", "gamma", "dspp")
@@ -22,7 +22,7 @@ def run(quick: bool, say: Callable[[str], None]) -> dict[str, Any]:
     steps = 20 if quick else None
 
     def make(model: str) -> Any:
-        return by_gradient(model, seed=0, steps=steps, widths=WIDTHS if model in DEEP else None)
+        return made(model, widths=WIDTHS if model in methods("DeepGPRegressor") else None, training={"n_steps": steps})
 
     contenders = {m: _uci.estimator(lambda m=m: make(m)) for m in models}
     found = _uci.scores(contenders, sets, splits, say, several=True)

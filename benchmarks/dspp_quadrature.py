@@ -8,7 +8,8 @@ from typing import Any
 
 import _uci
 
-from fathom import DeepGPRegressor
+from fathom import DeepGPRegressor, Training
+from fathom.inference import DSPP
 
 SETS = ("boston", "concrete", "energy", "kin8nm", "power", "bike", "pol")
 POINTS = {"qr1": 3, "qr2": 3, "qr3": 10}  # as in the paper: grids of 3³ points, or ten points
@@ -21,7 +22,7 @@ def run(quick: bool, say: Callable[[str], None]) -> dict[str, Any]:
     steps = 20 if quick else None
 
     def make(rule: str) -> Any:
-        return DeepGPRegressor((3,), quadrature=rule, n_quadrature=POINTS[rule], n_steps=steps, random_state=0)
+        return DeepGPRegressor((3,), DSPP(rule, POINTS[rule]), training=Training(n_steps=steps), random_state=0)
 
     found = _uci.scores({r: _uci.estimator(lambda r=r: make(r)) for r in rules}, sets, splits, say)
     notes = [

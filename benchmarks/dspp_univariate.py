@@ -17,7 +17,7 @@ from typing import Any
 import _uci
 import numpy as np
 
-from fathom.estimators.comparison import by_gradient
+from fathom.estimators.comparison import made
 from fathom.predictive import Predictive
 
 SETS = ("boston", "concrete", "energy", "kin8nm", "power", "wine_red", "protein", "pol", "bike", "kin40k")
@@ -50,21 +50,25 @@ def run(quick: bool, say: Callable[[str], None]) -> dict[str, Any]:
 def contender(model: str, steps: int | None) -> _uci.Contender:
     if model.endswith(MARK):
         return partial(theirs, model.removesuffix(MARK), steps)
-    return _uci.estimator(lambda: by_gradient(model, seed=0, steps=steps))
+    return _uci.estimator(lambda: made(model, training={"n_steps": steps}))
 
 
 def theirs(model: str, steps: int | None, X: np.ndarray, y: np.ndarray, train: Any, test: Any) -> Predictive:
-    from fathom.inference import ODSVGP
+    from fathom import models
+    from fathom.deep.build import Architecture
+    from fathom.inference import ODSVGP, Training
+    from fathom.inference.base import Task
     from fathom.sparse.inducing import centres
 
     rng = np.random.default_rng(0)
     Z, far = (centres(X[train], m, rng).tolist() for m in (100, ODSVGP().n_mean))
-    n_steps = by_gradient(model, steps=steps)._settings(len(train)).n_steps
-    task = {"do": "fit", "model": model, "seed": 0, "n_steps": n_steps, "batch": 256, "Z": Z}
-    task |= {"x": X[train].tolist(), "y": y[train].tolist(), "x_new": X[test].tolist()}
-    task |= {"far": far} if model == "odsvgp" else {}
+    task = Task(X[train], y[train, None], Architecture(), Training(n_steps=steps))
+    n_steps = models.inference(model)().settings(task).n_steps
+    job = {"do": "fit", "model": model, "seed": 0, "n_steps": n_steps, "batch": 256, "Z": Z}
+    job |= {"x": X[train].tolist(), "y": y[train].tolist(), "x_new": X[test].tolist()}
+    job |= {"far": far} if model == "odsvgp" else {}
     command = [os.environ[PEERS], str(Path(__file__).parent / "peers" / "gpytorch_models.py")]
-    done = subprocess.run(command, input=json.dumps(task), capture_output=True, text=True, check=True)
+    done = subprocess.run(command, input=json.dumps(job), capture_output=True, text=True, check=True)
     found = json.loads(done.stdout)
     return Predictive(np.exp(found["logs"]), np.array(found["mean"]).T, np.array(found["var"]).T)
 

@@ -12,7 +12,7 @@ from typing import Any
 import _uci
 import numpy as np
 
-from fathom import DeepGPRegressor, metrics
+from fathom import DeepGPRegressor, Training, metrics
 from fathom.data import datasets
 
 SETS = ("boston", "concrete", "energy-1", "energy-2", "kin8nm", "naval-1", "naval-2", "power", "wine_red", "wine_white")
@@ -57,8 +57,9 @@ def score(name: str, model: str, split: int, quick: bool) -> list[float]:
     data = datasets.load(base)
     y = data.y if data.y.ndim == 1 else data.y[:, int(target or 1) - 1]
     train, test = _uci.split_of(base, split, data.n_rows)
-    settings: dict[str, Any] = {"n_inducing": 50, "random_state": 0, "n_steps": 10 if quick else None}
-    fitted = DeepGPRegressor(MODELS[model], "sep", **settings).fit(data.X[train], y[train])
+    training = Training(n_steps=10 if quick else None)
+    estimator = DeepGPRegressor(MODELS[model], "sep", n_inducing=50, training=training, random_state=0)
+    fitted = estimator.fit(data.X[train], y[train])
     predictive = fitted.predict_dist(data.X[test])
     return [-metrics.nll(predictive, y[test]), metrics.rmse(predictive, y[test])]
 
