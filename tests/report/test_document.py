@@ -168,6 +168,32 @@ def test_disagreement_of_models_within_reach_is_told(searched):
     assert found.agreement.most == pytest.approx(float(np.ptp(means, axis=0).max() * model.scaler_.y_sd[0]))
 
 
+def test_a_part_keeps_its_checks_whatever_its_numbers(searched):
+    """A part is known by its key: the model and the page may differ in the last digit of its parameters."""
+    data, model = searched
+    report = document.make(model, data)
+    parts = [check for check in report.checks if check.subject != "whole"]
+    assert sorted(check.subject for c in report.facts.components for check in report.of_part(c)) == sorted(
+        check.subject for check in parts
+    )
+    assert any(check.p_value <= 0.05 for check in parts)
+    page = Page(document.html(report)).text
+    assert all(report.say(check) in page for check in parts if check.p_value <= 0.05)
+    for c in report.facts.components:
+        moved = [replace(f, values={k: tuple(1.1 * v for v in vs) for k, vs in f.values.items()}) for f in c.factors]
+        assert report.of_part(replace(c, factors=tuple(moved))) == report.of_part(c) != []
+
+
+def test_parts_with_equal_numbers_keep_their_own_checks():
+    x = np.linspace(0, 10, 40)
+    data = Dataset(x[:, None], np.sin(x), ("depth",), ("y",))
+    twins = fathom.GPRegressor("SE + SE + WN(variance=0.01)", optimise=False).fit(data.X, data.y)
+    report = document.make(twins, data)
+    assert sorted(c.part for c in report.facts.components) == ["SE", "SE #2", "WN"] == sorted(twins.parts_)
+    for c in report.facts.components:
+        assert {check.subject for check in report.of_part(c)} == {c.part}
+
+
 def test_column_names_are_text_and_never_markup(tmp_path):
     rng = np.random.default_rng(0)
     X = rng.uniform(0, 1, (30, 2))

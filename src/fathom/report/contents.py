@@ -15,7 +15,6 @@ from fathom.report import prose
 from fathom.report.facts import Component, Facts, gather
 from fathom.report.measure import checks as criticism
 from fathom.report.measure.checks import Check
-from fathom.report.measure.regions import factors_of
 from fathom.report.words import agreement as agreeing
 from fathom.report.words.text import capital, counted, number, percent, quantity
 from fathom.report.words.verdicts import LEVEL, verdict
@@ -72,8 +71,7 @@ class Report:
 
     def of_part(self, component: Component) -> list[Check]:
         """The checks of one component."""
-        keys = _keys(self.model, self.facts)
-        return [c for c in self.checks if c.subject == keys.get(component.number)]
+        return [c for c in self.checks if c.subject == component.part]
 
     def say(self, check: Check) -> str:
         """The verdict of a check in the reader's units."""
@@ -171,19 +169,3 @@ def _explained(facts: Facts) -> str:
     rest = f"{on} held out of the data are predicted with a mean error of {quantity(patterns[-1].score.mae, unit)}"
     base = f"against {number(facts.baseline_mae)} for the level alone"
     return f"The patterns explain {percent(facts.explained)} of the variance; {rest}, {base}."
-
-
-def _keys(model: Any, facts: Facts) -> dict[int, str]:
-    """The key in `model.parts_` of every component: the one with the same factors and values."""
-    left = {key: _marks(factors_of(part, len(facts.setting.axes))) for key, part in model.parts_.items()}
-    found: dict[int, str] = {}
-    for c in facts.components:
-        key = next((key for key, marks in left.items() if marks == _marks(c.factors)), None)
-        if key is not None:
-            found[c.number] = key
-            del left[key]
-    return found
-
-
-def _marks(factors: Any) -> list[tuple[str, Any]]:
-    return [(f.kind, f.values) for f in factors]

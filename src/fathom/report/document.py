@@ -181,8 +181,7 @@ def _row(c: Component, texts: prose.Texts, tint: str) -> dict[str, Any]:
 def _section(
     report: Report, series: figures.Series | None, c: Component, texts: prose.Texts, tint: str
 ) -> dict[str, Any]:
-    checks = report.of_part(c)
-    failed = criticism.failed(checks, LEVEL)
+    failed = criticism.failed(report.of_part(c), LEVEL)
     return {
         "number": c.number,
         "name": texts.name,
@@ -192,7 +191,6 @@ def _section(
         "figures": _pictures(report, series, c, texts.name),
         "sentences": texts.sentences,
         "ahead": texts.extrapolation,
-        "checked": len(checks),
         "failed": [report.say(check) for check in failed],
         "parameters": rows(c),
     }

@@ -80,6 +80,7 @@ class Component:
     """One additive part of the model."""
 
     number: int  # its place in the report, from 1
+    part: str  # the key of its part in `model.parts_`, by which its checks are found
     kernel: str  # with values, for the fine print
     structure: str  # without
     head: Head

@@ -29,6 +29,7 @@ class Anatomy:
         self.y_sd = float(self.scaler.y_sd[0])
         self.level = float(self.scaler.y_back(np.atleast_2d(self.posterior.prior.constant))[0, 0])
         self.parts: tuple[Kernel, ...] = additive_parts(self.posterior.kernel)
+        self.keys = tuple(model.parts_)  # of the same parts, in the same order
         self.noisy = tuple(is_noise(part) for part in self.parts)
         self.X = np.asarray(self.scaler.x_back(self.posterior.X), dtype=float)
         self.y = self.scaler.y_back(self.posterior.Y)[:, 0]

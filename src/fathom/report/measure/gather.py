@@ -125,6 +125,7 @@ class Gathering:
             column = inputs[0] if inputs else self.forward or 0
             component = Component(
                 number=k + 1,
+                part=self.anatomy.keys[i],
                 kernel=str(self._named(part)),
                 structure=to_text(self._named(part), values=False),
                 head=head_of(factors),

@@ -33,6 +33,7 @@ class Edge:
 
     at: float
     width: float
+    factor: int  # which factor of the component is the switch
 
 
 @dataclass(frozen=True)
@@ -85,17 +86,17 @@ def _factor(leaf: Kernel, n_inputs: int) -> Factor:
 def regions_of(factors: Sequence[Factor]) -> tuple[Region, ...]:
     """One region for each input that has switches; nested switches intersect."""
     found: dict[int, tuple[Interval, ...]] = {}
-    for factor in factors:
+    for i, factor in enumerate(factors):
         if factor.kind in SWITCHES:
             where = factor.inputs[0] if factor.inputs else 0
-            found[where] = _intersect(found.get(where, (Interval(None, None),)), _intervals(factor))
+            found[where] = _intersect(found.get(where, (Interval(None, None),)), _intervals(factor, i))
     return tuple(Region(where, intervals) for where, intervals in sorted(found.items()))
 
 
-def _intervals(factor: Factor) -> tuple[Interval, ...]:
+def _intervals(factor: Factor, i: int) -> tuple[Interval, ...]:
     location, half = factor["location"], factor["width"] / 2 if "width" in factor.values else 0.0
     width = math.log(9) / factor["steepness"]  # between a = 0.1 and a = 0.9, a = logistic(2κ(x − location))
-    low, high = Edge(location - half, width), Edge(location + half, width)
+    low, high = Edge(location - half, width, i), Edge(location + half, width, i)
     return {
         "Before": (Interval(None, high),),
         "After": (Interval(low, None),),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from fathom.report.facts import Component, Forecast
-from fathom.report.measure.regions import SWITCHES, Edge, Region
+from fathom.report.measure.regions import Edge, Region
 from fathom.report.measure.shape import Cycle
 from fathom.report.words.names import PERIODIC, SMOOTH, Measured
 from fathom.report.words.text import MINUS, Axis, capital, listed, number, quantity
@@ -364,11 +364,4 @@ def edge(c: Component, at: Edge | None) -> str:
     """Where a component begins or ends."""
     if at is None:
         return ""
-    sds = [c.estimate(i, "location").sd for i in c.of_kind(*SWITCHES) if _near(c, i, at)]
-    return axis_of(c).around(at.at, next((sd for sd in sds if sd is not None), None))
-
-
-def _near(c: Component, factor: int, at: Edge) -> bool:
-    f = c.factors[factor]
-    half = f["width"] / 2 if "width" in f.values else 0.0
-    return math.isclose(abs(f["location"] - at.at), half, rel_tol=1e-9, abs_tol=1e-9 * (abs(at.at) + 1))
+    return axis_of(c).around(at.at, c.estimate(at.factor, "location").sd)

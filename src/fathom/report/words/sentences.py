@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from fathom.report.facts import Component
+from fathom.report.measure.regions import SWITCHES
 from fathom.report.words import phrases as say
 from fathom.report.words.names import PERIODIC, SMOOTH
 from fathom.report.words.text import differing, listed, number, percent, quantity, sentence
@@ -156,7 +157,7 @@ def unsure(c: Component) -> list[str]:
             said.append("the data cannot tell how fast " + ("its shape drifts" if c.head == "cycle" else "it varies"))
         elif kind in PERIODIC and e.name == "period":
             said.append("the data cannot tell its period")
-        elif kind in say.SWITCHES and e.name == "location":
+        elif kind in SWITCHES and e.name == "location":
             said.append("the data cannot tell well where it begins or ends")
     return sorted(set(said))
 
