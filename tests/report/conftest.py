@@ -8,7 +8,7 @@ import pytest
 import fathom
 from fathom.base.execute import executor
 from fathom.data.dataset import Dataset
-from fathom.report.facts import gather
+from fathom.report.measure.gather import gather
 
 
 @pytest.fixture(scope="session")

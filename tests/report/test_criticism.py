@@ -1,6 +1,5 @@
 """Model checks: exactly calibrated on data from the model, awake on data that are not."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -12,10 +11,11 @@ from fathom.data.timeaxis import TimeRule
 from fathom.estimators.exact import GPRegressor
 from fathom.gp.exact import GP
 from fathom.kernels.syntax import parse
+from fathom.report.facts.checks import Check
 from fathom.report.measure import checks as criticism
 from fathom.report.measure import statistics
-from fathom.report.measure.checks import Check, check, curves, failed
-from fathom.report.words.verdicts import probability, verdict
+from fathom.report.measure.checks import check, curves
+from fathom.report.words.verdicts import failed, probability, verdict
 
 KERNEL = "SE(lengthscale=1.5) + WN(variance=0.3)"
 TIMES = np.linspace(0, 10, 60)[:, None]
@@ -165,7 +165,6 @@ def test_checks_are_plain_values_and_the_same_for_the_same_seed():
     found = check(model, data, n_draws=50, seed=4)
     assert found == check(model, data, n_draws=50, seed=4)
     assert found != check(model, data, n_draws=50, seed=5)
-    assert [Check.from_dict(json.loads(json.dumps(c.to_dict()))) for c in found] == found
     assert list(dict.fromkeys(c.subject for c in found)) == ["whole", *model.parts_]
     assert all(0 < c.p_value <= 1 and c.expected[0] <= c.expected[1] for c in found)
     ranked = failed(found, 0.5)
@@ -189,7 +188,6 @@ def test_curves_belong_to_the_checks():
     assert drawn.frequency[np.argmax(drawn.power)] == pytest.approx(found["periodogram_max"].detail["frequency"])
     assert (drawn.quantile - drawn.normal).max() == pytest.approx(found["qq_high"].observed)
     assert drawn.lag[0] == pytest.approx(TIMES[1, 0])
-    assert json.loads(json.dumps(drawn.to_dict()))["acf"] == drawn.acf.tolist()
 
 
 @pytest.mark.parametrize("values", ["acf", "power", "quantile"])

@@ -12,8 +12,10 @@ import pytest
 
 import fathom
 from fathom.data.dataset import Dataset
-from fathom.report import document
-from fathom.report.words.text import percent
+from fathom.report import document, plaintext
+from fathom.report.measure.future import members_of
+from fathom.report.numbers import percent
+from fathom.report.words.sure import alternatives
 
 VOID = {"meta", "br", "link", "img", "input", "hr"}
 
@@ -111,8 +113,8 @@ def test_an_approximation_of_the_search_is_told(searched):
     object.__setattr__(told.trace_, "approximation", "inducing points: 300 of 5000 rows")
     words = "The record is long, so candidates were compared by an approximation (inducing points: 300 of 5000 rows)."
     assert words in Page(document.html(document.make(told, data))).text
-    assert words in document.markdown(told, data)
-    assert "approximation" not in document.markdown(model, data)
+    assert words in plaintext.markdown(document.make(told, data))
+    assert "approximation" not in plaintext.markdown(document.make(model, data))
 
 
 def test_several_inputs_have_bars_effects_and_maps(pages):
@@ -130,9 +132,9 @@ def test_kernel_names_wait_for_the_search_and_the_fine_print(pages):
 
 def test_all_formats_state_the_same(searched):
     data, model = searched
-    facts = json.loads(document.json(model, data, command="c", seed=0))
-    text = document.markdown(model, data, command="c", seed=0)
-    page = Page(document.html(document.make(model, data))).text
+    report = document.make(model, data, document.Origin("c", seed=0))
+    facts, text = json.loads(plaintext.json_text(report)), plaintext.markdown(report)
+    page = Page(document.html(report)).text
     assert facts["title"] in text
     assert facts["title"] in page
     shown = [c["score"] for c in facts["facts"]["components"]]
@@ -157,14 +159,12 @@ def test_the_headline_and_the_picture_forecast_alike(searched):
 
 
 def test_disagreement_of_models_within_reach_is_told(searched):
-    from fathom.report.words import agreement
-
     data, model = searched
     found = document.make(model, data)
     assert len(model.members_) > 1
-    said = agreement.sentence(found.agreement, found.facts)
+    said = alternatives(found.agreement, found.facts)
     assert "nearly as well" in said
-    means = np.array([p.mean(model.scaler_.x(found.ahead[:, None]))[:, 0] for p, _ in agreement.members_of(model)])
+    means = np.array([p.mean(model.scaler_.x(found.ahead[:, None]))[:, 0] for p, _ in members_of(model)])
     assert found.agreement.most == pytest.approx(float(np.ptp(means, axis=0).max() * model.scaler_.y_sd[0]))
 
 
@@ -206,7 +206,9 @@ def test_column_names_are_text_and_never_markup(tmp_path):
         assert bad not in text
     assert "&lt;b&gt;bold&lt;/b&gt;" in text
     assert Page(text).open == []
-    assert "<b>" not in re.sub(r"`[^`]*`|\\\\<", "", document.markdown(model, data))  # but in code and escaped
+    assert "<b>" not in re.sub(
+        r"`[^`]*`|\\\\<", "", plaintext.markdown(document.make(model, data))
+    )  # but in code and escaped
 
 
 def test_a_long_series_stays_light(tmp_path):

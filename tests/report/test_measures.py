@@ -10,8 +10,9 @@ from fathom.gp.exact import GP
 from fathom.kernels import parse
 from fathom.report import prose
 from fathom.report.draw.scales import axis_ticks
+from fathom.report.facts.setting import Axis
 from fathom.report.measure.shape import applies, straightness
-from fathom.report.words.text import Axis, between, differing
+from fathom.report.numbers import between, differing
 from tests.report.test_prose import MONTHLY, PRODUCTS, SWITCHES, X, Y, facts_of, own, part_of
 
 # -- where a part applies ----------------------------------------------------------------------------------------

@@ -10,8 +10,10 @@ import fathom
 from fathom.data.dataset import Dataset
 from fathom.data.timeaxis import TimeRule
 from fathom.report import prose
-from fathom.report.facts import gather
-from fathom.report.words.text import Axis, between, counted, number, percent, quantity
+from fathom.report.facts.setting import Axis
+from fathom.report.measure.gather import gather
+from fathom.report.numbers import between, number, percent, quantity
+from fathom.report.words.text import counted
 
 MONTHLY = TimeRule("date", "months", 1.0, "{Y}-{m:02}")
 DAILY = TimeRule("date", "elapsed", 86_400_000_000.0, "{d:02}/{m:02}/{Y}")

@@ -29,7 +29,9 @@ from fathom.kernels.leaves import is_noise
 from fathom.plotting import style
 from fathom.plotting.ticks import set_time_ticks
 from fathom.predictive import Predictive
-from fathom.report.words.names import Axis, inputs_of, title
+from fathom.report.facts.setting import Axis
+from fathom.report.measure.factors import inputs_of
+from fathom.report.words.names import title
 
 SERIES = style.Layout(header=1.02, first=2.9, others=1.1, gap=0.5)
 EFFECTS = style.Layout(header=1.15, first=1.5, others=1.5, gap=0.9)

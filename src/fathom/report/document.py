@@ -12,7 +12,6 @@ import re
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from jinja2 import Environment, StrictUndefined
@@ -22,23 +21,24 @@ from fathom.base.files import replacing
 from fathom.data.dataset import Dataset
 from fathom.data.dates import MONTHS
 from fathom.report import plaintext, prose
-from fathom.report.contents import Origin, Report, make, predict
+from fathom.report.contents import Origin, Report, make
 from fathom.report.draw import effects as effectsview
 from fathom.report.draw import figures
-from fathom.report.draw.path import failures, path_of
-from fathom.report.facts import Component
-from fathom.report.measure import checks as criticism
-from fathom.report.measure.checks import Check
+from fathom.report.draw.path import path_of
+from fathom.report.facts.checks import Check
+from fathom.report.facts.part import Component
+from fathom.report.model import Fitted, predict, was_searched
+from fathom.report.numbers import percent, quantity
 from fathom.report.words.parameters import rounded, rows
-from fathom.report.words.text import percent, quantity
-from fathom.report.words.verdicts import LEVEL
+from fathom.report.words.search import failures
+from fathom.report.words.verdicts import LEVEL, failed
 
 COLOURS = 5  # of components in the style sheet
 FORMATS = ("html", "markdown", "json")
 
 
 def write(
-    model: Any,
+    model: Fitted,
     dataset: Dataset,
     path: str | Path,
     *,
@@ -58,18 +58,6 @@ def write(
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
     return report
-
-
-def markdown(model: Any, dataset: Dataset, **about: Any) -> str:
-    """The report as Markdown; keywords as in `write`."""
-    horizon = about.pop("horizon", None)
-    return plaintext.markdown(make(model, dataset, Origin(**about), horizon))
-
-
-def json(model: Any, dataset: Dataset, **about: Any) -> str:
-    """The facts, the checks and the trace as JSON; keywords as in `write`."""
-    horizon = about.pop("horizon", None)
-    return plaintext.json_text(make(model, dataset, Origin(**about), horizon))
 
 
 @cache
@@ -97,7 +85,7 @@ def html(report: Report) -> str:
 # -- what the template shows -------------------------------------------------------------------------------------------
 
 
-def view(report: Report) -> dict[str, Any]:
+def view(report: Report) -> dict[str, object]:
     """The parts of the page, pictures drawn."""
     facts, texts = report.facts, report.texts()
     tints = _tints(facts.components)
@@ -117,7 +105,7 @@ def view(report: Report) -> dict[str, Any]:
         "checks": _checks(report),
         "futures": _futures(report, series),
         "path": path_of(report.model, facts, report.ahead),
-        "failures": failures(report.model.trace_) if hasattr(report.model, "trace_") else [],
+        "failures": failures(report.model.trace_) if was_searched(report.model) else [],
     }
 
 
@@ -161,7 +149,7 @@ def _hero(report: Report, series: figures.Series | None) -> list[Markup]:
     return [Markup(effectsview.importance(report.facts)), Markup(truth)]
 
 
-def _row(c: Component, texts: prose.Texts, tint: str) -> dict[str, Any]:
+def _row(c: Component, texts: prose.Texts, tint: str) -> dict[str, object]:
     share = max(c.score.delta_r2, 0.0)
     spark = effectsview.tiny_map(c, texts.name) if c.surface is not None else figures.sparkline(c, texts.name)
     tag = c.score.tag
@@ -180,8 +168,7 @@ def _row(c: Component, texts: prose.Texts, tint: str) -> dict[str, Any]:
 
 def _section(
     report: Report, series: figures.Series | None, c: Component, texts: prose.Texts, tint: str
-) -> dict[str, Any]:
-    failed = criticism.failed(report.of_part(c), LEVEL)
+) -> dict[str, object]:
     return {
         "number": c.number,
         "name": texts.name,
@@ -191,7 +178,7 @@ def _section(
         "figures": _pictures(report, series, c, texts.name),
         "sentences": texts.sentences,
         "ahead": texts.extrapolation,
-        "failed": [report.say(check) for check in failed],
+        "failed": [report.say(check) for check in failed(report.of_part(c))],
         "parameters": rows(c),
     }
 
@@ -225,7 +212,7 @@ def _widest(report: Report) -> float:
     return 1.1 * float(np.abs(left).max()) or 1.0
 
 
-def _checks(report: Report) -> dict[str, Any]:
+def _checks(report: Report) -> dict[str, object]:
     """Small pictures of the residuals with their verdicts, and the checks without a picture."""
     whole = {c.statistic: c for c in report.whole()}
     axis = report.facts.setting.axes[report.facts.setting.time or 0]
@@ -253,15 +240,14 @@ def _checks(report: Report) -> dict[str, Any]:
         ],
         "others": [(report.say(c), c.p_value > LEVEL) for c in others],
         "parts": len(parts),
-        "parts_failed": len(criticism.failed(parts, LEVEL)),
+        "parts_failed": len(failed(parts)),
         "chance": LEVEL * len(parts),
     }
 
 
 def _verdicts(report: Report, checks: list[Check]) -> list[tuple[str, bool]]:
     """What failed of several checks behind one picture or, if nothing did, the last, which sums them up."""
-    failed = criticism.failed(checks, LEVEL)
-    return [(report.say(c), False) for c in failed] or [(report.say(c), True) for c in checks[-1:]]
+    return [(report.say(c), False) for c in failed(checks)] or [(report.say(c), True) for c in checks[-1:]]
 
 
 def _futures(report: Report, series: figures.Series | None) -> list[Markup]:

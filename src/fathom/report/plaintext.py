@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any
+from dataclasses import asdict
+
+import numpy as np
 
 from fathom.report import prose
 from fathom.report.contents import Report
-from fathom.report.draw.path import ENDS, approximation, failures, forecasting
-from fathom.report.measure import checks as criticism
+from fathom.report.model import was_searched
+from fathom.report.numbers import percent
 from fathom.report.words.parameters import rounded, rows
-from fathom.report.words.text import percent
-from fathom.report.words.verdicts import LEVEL
+from fathom.report.words.search import approximation, ended, failures, forecasting
+from fathom.report.words.verdicts import failed
 
 
 def json_text(report: Report) -> str:
     """Facts, checks, agreement and trace; numbers that JSON does not know are null."""
-    trace = getattr(report.model, "trace_", None)
+    trace = report.model.trace_ if was_searched(report.model) else None
     found = {
         "title": report.title,
         "headline": report.headline,
-        "facts": report.facts.to_dict(),
-        "checks": [check.to_dict() | {"verdict": report.say(check)} for check in report.checks],
-        "agreement": None if report.agreement is None else report.agreement.to_dict(),
+        "facts": asdict(report.facts),
+        "checks": [asdict(check) | {"verdict": report.say(check)} for check in report.checks],
+        "agreement": None if report.agreement is None else asdict(report.agreement),
         "trace": None if trace is None else json.loads(trace.to_json()),
         "data_notes": list(report.dataset.notes),
         "command": report.origin.command,
@@ -34,12 +36,12 @@ def json_text(report: Report) -> str:
     return json.dumps(_plain(found), indent=1, ensure_ascii=False) + "\n"
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
-    if hasattr(value, "tolist"):
+    if isinstance(value, np.ndarray | np.generic):
         return _plain(value.tolist())
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
@@ -93,7 +95,7 @@ def _sections(report: Report) -> list[str]:
         ]
         if table:
             blocks.append("\n".join(["| parameter | value | 90 % interval | unit |", "|:--|--:|:--|:--|", *table]))
-        blocks.append(_list([report.say(check) for check in criticism.failed(report.of_part(c), LEVEL)]))
+        blocks.append(_list([report.say(check) for check in failed(report.of_part(c))]))
     return blocks
 
 
@@ -102,15 +104,14 @@ def _checks(report: Report) -> list[str]:
 
 
 def _search(report: Report) -> list[str]:
-    trace = getattr(report.model, "trace_", None)
-    if trace is None:
+    if not was_searched(report.model):
         return []
+    trace = report.model.trace_
     lines = ["| level | score | structure |", "|--:|--:|:--|"]
     lines += [f"| {lv.depth} | {lv.best.score:.1f} | {_code(lv.best.structure())} |" for lv in trace.levels]
     near = [f"{_code(tie.structure())} is {tie.score - trace.best.score:.1f} behind" for tie in trace.near_ties()]
-    ended = " ".join([*map(escape, approximation(trace)), ENDS.get(trace.status, f"It ended: {trace.status}.")])
-    ended = " ".join([ended, *forecasting(report.model)])
-    return ["## How the model was found", "\n".join(lines), ended, "\n".join(f"- {line}" for line in near)]
+    told = " ".join([*map(escape, approximation(trace)), ended(trace), *forecasting(report.model)])
+    return ["## How the model was found", "\n".join(lines), told, "\n".join(f"- {line}" for line in near)]
 
 
 def _fine_print(report: Report) -> list[str]:
@@ -118,8 +119,8 @@ def _fine_print(report: Report) -> list[str]:
     source = f"{escape(facts.setting.source)}, " if facts.setting.source else ""
     said = [f"kernel: {_code(rounded(facts.kernel))}", f"data: {source}{facts.setting.n_rows} rows"]
     said += [escape(note) for note in report.dataset.notes]
-    trace = getattr(report.model, "trace_", None)
-    said += [f"failed: {escape(text)}" for text in (failures(trace) if trace is not None else [])]
+    if was_searched(report.model):
+        said += [f"failed: {escape(text)}" for text in failures(report.model.trace_)]
     said.append(f"Fathom {report.version}")
     said += [f"seed {origin.seed}"] if origin.seed is not None else []
     said += [f"{origin.seconds:.1f} seconds"] if origin.seconds is not None else []

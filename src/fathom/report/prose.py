@@ -8,21 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fathom.report.facts import Component, Facts
+from fathom.report.facts.part import Component
+from fathom.report.facts.whole import Facts
 from fathom.report.measure.selection import LEAST_GAIN
+from fathom.report.numbers import between, number, percent, quantity
 from fathom.report.words import joint, sentences
 from fathom.report.words import phrases as say
 from fathom.report.words.names import name_of
-from fathom.report.words.text import (
-    between,
-    capital,
-    counted,
-    listed,
-    number,
-    percent,
-    quantity,
-    sentence,
-)
+from fathom.report.words.text import capital, counted, listed, sentence
 
 LANDMARKS = (0.9, 0.99)  # of the variance
 

@@ -9,9 +9,11 @@ import numpy as np
 from fathom.predictive import Predictive
 from fathom.report.draw.figures import MOST_DOTS, dot_size, plot_box
 from fathom.report.draw.scales import axis_ticks, limits, number_ticks
-from fathom.report.draw.svg import Z90, Panel, picture
-from fathom.report.facts import Component, Facts, Surface
-from fathom.report.words.text import Axis, percent
+from fathom.report.draw.svg import Panel, picture
+from fathom.report.facts.part import Z90, Component, Surface
+from fathom.report.facts.setting import Axis
+from fathom.report.facts.whole import Facts
+from fathom.report.numbers import percent
 
 SHADES = 8  # on each side of zero
 MOST_BARS = 12

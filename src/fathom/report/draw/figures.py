@@ -9,11 +9,13 @@ import numpy as np
 
 from fathom.predictive import Predictive
 from fathom.report.draw.scales import axis_ticks, limits, number_ticks
-from fathom.report.draw.svg import Z90, Panel, picture
-from fathom.report.facts import Component, Facts
-from fathom.report.measure.checks import Curves
+from fathom.report.draw.svg import Panel, picture
+from fathom.report.facts.checks import Curves
+from fathom.report.facts.part import Z90, Component
+from fathom.report.facts.setting import Axis
+from fathom.report.facts.whole import Facts
+from fathom.report.numbers import between
 from fathom.report.words import phrases
-from fathom.report.words.text import Axis, between
 
 MOST_DOTS = 1200
 Box = tuple[float, float, float, float]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -16,17 +15,13 @@ from fathom.kernels.base import Kernel
 from fathom.kernels.syntax import to_text
 from fathom.report.draw.scales import limits
 from fathom.report.draw.svg import Panel, picture
-from fathom.report.facts import Facts
+from fathom.report.facts.whole import Facts
+from fathom.report.model import Fitted, Searched, was_searched
+from fathom.report.numbers import MINUS
 from fathom.report.words.names import title
-from fathom.report.words.text import MINUS, counted, listed, number
-
-ENDS = {
-    "converged": "It ended because nothing gained any more.",
-    "depth": "It ended at the depth that was asked for.",
-    "time limit": "It ended at its time limit: a longer search may find more.",
-    "interrupted": "It was interrupted: a longer search may find more.",
-    "running": "It had not ended when this page was written.",
-}
+from fathom.report.words.search import SCORES, forecasting, story
+from fathom.report.words.text import listed
+from fathom.search.trace import Trace
 
 
 @dataclass(frozen=True)
@@ -60,14 +55,13 @@ class Path:
     ties: list[Tie]
     criterion: str
     words: list[str]
-    failures: list[str]
 
 
-def path_of(model: Any, facts: Facts, ahead: np.ndarray) -> Path | None:
+def path_of(model: Fitted, facts: Facts, ahead: np.ndarray) -> Path | None:
     """The path of the search, with forecasts of the moments ahead; None for a model that was not searched for."""
-    trace = getattr(model, "trace_", None)
-    if trace is None or not trace.levels:
+    if not was_searched(model) or not model.trace_.levels:
         return None
+    trace = model.trace_
     steps: list[Step] = []
     before: Counter[str] = Counter()
     last: float | None = None
@@ -90,52 +84,7 @@ def path_of(model: Any, facts: Facts, ahead: np.ndarray) -> Path | None:
         )
         before, last = Counter(texts), level.best.score
     name = SCORES[trace.settings.get("criterion", "bic")]
-    return Path(steps, _ties(model), name, _words(trace) + forecasting(model), failures(trace))
-
-
-SCORES = {"bic": "BIC", "aic": "AIC", "laplace": "−2 log evidence", "cv": "−2 log held-out density"}
-
-
-def failures(trace: Any) -> list[str]:
-    """What failed on the way, and how often: nothing is hidden."""
-    total: Counter[str] = Counter()
-    for level in trace.levels:
-        total.update(level.failures)
-    return [f"{counted(n, 'candidate')}: {reason}" for reason, n in total.most_common()]
-
-
-def approximation(trace: Any) -> list[str]:
-    """How candidates of a long record were compared, if not by the exact evidence."""
-    how = getattr(trace, "approximation", None)
-    return [f"The record is long, so candidates were compared by an approximation ({how})."] if how else []
-
-
-def forecasting(model: Any) -> list[str]:
-    """How the forecast differs from that of the one model described."""
-    said, members = [], getattr(model, "members_", [])
-    if any(getattr(member, "persistent", False) for member in members):
-        said.append(
-            "A smooth part returns to the mean of the data soon after their end; models therefore forecast also with a "
-            "random walk in its place, which keeps its level, and how well each would have forecast the past decides "
-            "its weight."
-        )
-    times = float(getattr(model, "caution_", 1.0))
-    if times > 1.05:
-        missed = "Forecasts of the past missed by more than the models had allowed for"
-        said.append(f"{missed}, so beyond the data their variance is taken {number(times)} times.")
-    return said
-
-
-def _words(trace: Any) -> list[str]:
-    tried = sum(level.n_candidates for level in trace.levels)
-    seconds = sum(level.seconds for level in trace.levels)
-    return [
-        f"The search began with noise alone and tried {tried:,} structures in {seconds:.0f} seconds, at each level "
-        "keeping the one that describes the data best for its number of parameters (a lower score is better).",
-        *approximation(trace),
-        *([f"It is the best of {trace.paths} such searches, each with another seed."] if trace.paths > 1 else []),
-        ENDS.get(trace.status, f"It ended: {trace.status}."),
-    ]
+    return Path(steps, _ties(model), name, story(trace) + forecasting(model))
 
 
 def _new(texts: list[str], before: Counter[str]) -> list[bool]:
@@ -146,7 +95,7 @@ def _new(texts: list[str], before: Counter[str]) -> list[bool]:
     return found if sum(before.values()) else [True] * len(texts)
 
 
-def _added(model: Any, facts: Facts, parts: list[Kernel]) -> str:
+def _added(model: Searched, facts: Facts, parts: list[Kernel]) -> str:
     if not facts.setting.series:
         return ""
     s = model.scaler_
@@ -159,7 +108,7 @@ def _number(value: float, sign: bool = False) -> str:
     return f"{value:{'+' if sign else ''},.1f}".replace("-", MINUS)
 
 
-def _figure(model: Any, facts: Facts, kernel: Kernel, depth: int, ahead: np.ndarray) -> str:
+def _figure(model: Searched, facts: Facts, kernel: Kernel, depth: int, ahead: np.ndarray) -> str:
     """The fit at one level: the series with its forecast or, of several inputs, prediction against truth."""
     name = f"The best model at level {depth}"
     try:
@@ -171,7 +120,7 @@ def _figure(model: Any, facts: Facts, kernel: Kernel, depth: int, ahead: np.ndar
     return picture(220, 120, name, words, [body], "model")
 
 
-def _fit(model: Any, facts: Facts, posterior: Posterior | None, ahead: np.ndarray) -> str:
+def _fit(model: Searched, facts: Facts, posterior: Posterior | None, ahead: np.ndarray) -> str:
     axis, s = facts.setting.axes[0], model.scaler_
     end = facts.components[0].horizon or axis.high
     x, y = s.x_back(model.posterior_.X)[:, 0], s.y_back(model.posterior_.Y)[:, 0]
@@ -194,14 +143,14 @@ def _seen(x: np.ndarray) -> np.ndarray:
     return own if 60 <= len(own) <= 500 else np.linspace(own[0], own[-1], 300)
 
 
-def _fallen(trace: Any, score: float) -> str:
+def _fallen(trace: Trace, score: float) -> str:
     """How much of the way from the first score to the last is done, in per cent."""
     first, last = trace.levels[0].best.score, trace.levels[-1].best.score
     share = (first - score) / (first - last) if first > last else 1.0
     return f"{100 * min(max(share, 0.0), 1.0):.1f}"
 
 
-def _truth(model: Any, posterior: Posterior | None) -> str:
+def _truth(model: Searched, posterior: Posterior | None) -> str:
     y = model.scaler_.y_back(model.posterior_.Y)[:, 0]
     ends = limits(y, room=0.1)
     panel = Panel((54, 4, 112, 112), ends, ends)
@@ -213,9 +162,8 @@ def _truth(model: Any, posterior: Posterior | None) -> str:
     return panel.body
 
 
-def _ties(model: Any) -> list[Tie]:
-    best, found = model.trace_.best, []
-    members = getattr(model, "members_", [])
+def _ties(model: Searched) -> list[Tie]:
+    best, members, found = model.trace_.best, model.members_, []
     near = (best, *model.trace_.near_ties())
     for k, tie in enumerate(near):
         weight = f"{100 * sum(m.weight for m in members if m.place == k):.0f} %" if members else ""

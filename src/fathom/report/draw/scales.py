@@ -9,7 +9,8 @@ import numpy as np
 
 from fathom.data.dates import MONTHS
 from fathom.data.timeaxis import YEAR, TimeRule
-from fathom.report.words.text import DAYS, MINUS, Axis
+from fathom.report.facts.setting import DAYS, Axis
+from fathom.report.numbers import MINUS
 
 ROUND, ROUND_YEARS = (1, 2, 2.5, 5), (1, 2, 5)
 Tick = tuple[float, str]

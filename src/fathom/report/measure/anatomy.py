@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from fathom.gp.exact import Posterior, additive_parts
 from fathom.kernels.algebra import rescale
 from fathom.kernels.base import Kernel
 from fathom.kernels.leaves import is_noise
+from fathom.report.model import Fitted
 
 ROWS_AT_ONCE = 4000  # of new inputs, so that memory stays a small multiple of N×4000
 
@@ -21,7 +20,7 @@ class Anatomy:
     takes the residual, to the data.
     """
 
-    def __init__(self, model: Any):
+    def __init__(self, model: Fitted):
         self.posterior: Posterior = model.posterior_
         if self.posterior.Y.shape[1] != 1:
             raise ValueError("a report describes one target: fit a model for each")

@@ -17,9 +17,7 @@ pair is an exact test; with the posterior mean in place of a draw y' would scatt
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
@@ -30,90 +28,19 @@ from fathom.data.dataset import Dataset
 from fathom.gp.exact import Posterior, additive_parts
 from fathom.kernels.base import Kernel
 from fathom.kernels.leaves import is_noise
+from fathom.report.facts.checks import Check, Curves, Detail, Meaning
 from fathom.report.measure import statistics as st
+from fathom.report.model import Fitted
 
 POINTS = 400  # at which a part is drawn
 PAIRS = 300  # of the MMD test
 FEWEST = 8  # residuals for statistics of order
 TERMS = 4  # cosines in which a residual may depend on an input
 
-Meaning = Literal[
-    "missed periodicity",
-    "weaker periodicity",
-    "different rhythm",
-    "one-way movement",
-    "too smooth",
-    "too rough",
-    "missed memory",
-    "heavy tails",
-    "light tails",
-    "skewed",
-    "growing variance",
-    "shrinking variance",
-    "missed effect",
-    "uneven variance",
-    "different noise",
-]
 Side = Literal["high", "low", "both"]
 
 
-@dataclass(frozen=True)
-class Check:
-    """One question put to the model.
-
-    - `subject`: "whole", or the key of a part in `model.parts_`.
-    - `statistic`: what was measured; for the whole "autocorrelation", "periodogram_max", "qq_high", "qq_low",
-      "normality", "variance_drift", "input_dependence", "input_variance"; for a part "acf_min", "acf_min_lag",
-      "periodogram_max", "periodogram_max_frequency", "qq_high", "qq_low", "mmd".
-    - `expected`: 5 % and 95 % points of the statistic under the model.
-    - `meaning`: what a small p-value would say of the model.
-    - `detail`: numbers for the sentence: periods and lags in the units of the input, names.
-    """
-
-    subject: str
-    statistic: str
-    p_value: float
-    observed: float
-    expected: tuple[float, float]
-    meaning: Meaning
-    detail: dict[str, Any] = field(default_factory=dict)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return asdict(self) | {"expected": list(self.expected)}
-
-    @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> Check:
-        """The inverse of `to_dict`."""
-        return cls(**{**stored, "expected": tuple(stored["expected"])})
-
-
-@dataclass(frozen=True, eq=False)
-class Curves:
-    """Three small pictures of the whitened residuals, each with its 90 % band under the model, point by point.
-
-    Lags are in units of the input and frequencies in cycles per unit, powers in dB; without an axis they are empty.
-    """
-
-    lag: np.ndarray
-    acf: np.ndarray
-    acf_low: np.ndarray
-    acf_high: np.ndarray
-    frequency: np.ndarray
-    power: np.ndarray
-    power_low: np.ndarray
-    power_high: np.ndarray
-    normal: np.ndarray  # quantiles of the standard normal distribution
-    quantile: np.ndarray  # the residuals, in order
-    quantile_low: np.ndarray
-    quantile_high: np.ndarray
-
-    def to_dict(self) -> dict[str, list[float]]:
-        """Plain values for JSON."""
-        return {name: values.tolist() for name, values in vars(self).items()}
-
-
-def check(model: Any, dataset: Dataset, *, n_draws: int = 1000, seed: int = 0) -> list[Check]:
+def check(model: Fitted, dataset: Dataset, *, n_draws: int = 1000, seed: int = 0) -> list[Check]:
     """All checks of a fitted exact model (`posterior_`, `scaler_`, `parts_`) on the data it was fitted to.
 
     The whole comes first, then the parts in their order. With one input, or a time among several, statistics of
@@ -129,12 +56,7 @@ def check(model: Any, dataset: Dataset, *, n_draws: int = 1000, seed: int = 0) -
     return found
 
 
-def failed(checks: list[Check], level: float = 0.05) -> list[Check]:
-    """The checks that did not pass, most surprising first."""
-    return sorted((c for c in checks if c.p_value <= level), key=lambda c: c.p_value)
-
-
-def curves(model: Any, dataset: Dataset, *, n_draws: int = 1000, seed: int = 0) -> Curves:
+def curves(model: Fitted, dataset: Dataset, *, n_draws: int = 1000, seed: int = 0) -> Curves:
     """The pictures that belong to the checks of the whole (same seed, same draws)."""
     r = _residuals(_view(model, dataset), n_draws, np.random.default_rng([seed, 0]))
     nothing, times = np.zeros(0), r.times
@@ -158,7 +80,7 @@ class _View(NamedTuple):
     axis: int | None  # the input along which order has a meaning
 
 
-def _view(model: Any, dataset: Dataset) -> _View:
+def _view(model: Fitted, dataset: Dataset) -> _View:
     posterior = model.posterior_
     if len(posterior.X) != dataset.n_rows or posterior.X.shape[1] != dataset.n_inputs:
         rows, inputs = posterior.X.shape
@@ -251,7 +173,7 @@ def _against_inputs(view: _View, r: _Residuals) -> list[Check]:
 
 
 def _compare(
-    statistic: str, observed: np.ndarray, drawn: np.ndarray, side: Side, meaning: Meaning, detail: Any = None
+    statistic: str, observed: np.ndarray, drawn: np.ndarray, side: Side, meaning: Meaning, detail: Detail | None = None
 ) -> Check:
     """A check of the whole: the rank of the observed statistic among its draws, itself among them."""
     value = float(observed[0])
@@ -346,7 +268,7 @@ def _part_rhythm(key: str, draws: _Draws, times: np.ndarray) -> list[Check]:
 
 
 def _contrast(
-    key: str, statistic: str, draws: list[np.ndarray], side: Side, meanings: tuple[Meaning, Meaning], detail: Any
+    key: str, statistic: str, draws: list[np.ndarray], side: Side, meanings: tuple[Meaning, Meaning], detail: Detail
 ) -> Check:
     """A check of a part by P(prior < posterior), with meanings for a posterior that is lower or higher."""
     before, after = draws

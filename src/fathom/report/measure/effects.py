@@ -2,46 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
-
 import numpy as np
 
+from fathom.report.facts.whole import Effect, OrderShare
 from fathom.report.measure.anatomy import Anatomy
 from fathom.report.measure.shape import direction, half_way
 
 PLACES = 25  # of an input, at its quantiles, where its effect is taken
 MOST_ROWS = 200  # of the data, over which the other inputs are averaged
 SHUFFLES = 10
-
-
-@dataclass(frozen=True)
-class Effect:
-    """One input. Shares are of the variance of the model's mean over the data.
-
-    `total` counts everything that is lost when the input is shuffled among the rows, interactions included (the
-    total Sobol index for independent inputs); `alone` is the share of the parts that depend on nothing else.
-    """
-
-    input: int
-    total: float
-    alone: float
-    x: tuple[float, ...]
-    mean: tuple[float, ...]  # of the target, the other inputs averaged over the data
-    monotone: Literal[-1, 0, 1]
-    change: float  # from the smallest to the largest value of the input
-    width: float  # from the lowest to the highest point of the effect
-    peak: float  # where the effect is highest and lowest
-    trough: float
-    half_at: float | None  # where half of a monotone change has happened
-
-
-@dataclass(frozen=True)
-class OrderShare:
-    """The share of the variance of the model's mean that parts with so many inputs account for; sums to 1."""
-
-    order: int
-    share: float
 
 
 def effects(anatomy: Anatomy, inputs: list[tuple[int, ...]], means: list[np.ndarray]) -> list[Effect]:

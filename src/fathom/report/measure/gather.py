@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -11,24 +10,35 @@ from fathom.data.dataset import Dataset
 from fathom.kernels.algebra import with_names
 from fathom.kernels.base import Kernel
 from fathom.kernels.syntax import to_text
-from fathom.report.facts import AtData, Component, Curve, Facts, Forecast, Outlook, Setting, Surface
+from fathom.report.facts.part import Z90, AtData, Component, Curve, Surface
+from fathom.report.facts.setting import Axis, Setting
+from fathom.report.facts.structure import PERIODIC
+from fathom.report.facts.whole import Facts, Forecast, Outlook
 from fathom.report.measure.anatomy import Anatomy
 from fathom.report.measure.effects import effects, orders
-from fathom.report.measure.regions import factors_of, regions_of
+from fathom.report.measure.factors import factors_of, inputs_of, regions_of
 from fathom.report.measure.selection import Selection, select
 from fathom.report.measure.shape import growths_of, head_of, measure
-from fathom.report.measure.uncertainty import Z90, estimates
-from fathom.report.words.names import PERIODIC, inputs_of
-from fathom.report.words.text import Axis
+from fathom.report.measure.uncertainty import estimates
+from fathom.report.model import Fitted
 
 COARSEST, FINEST = 300, 2000  # places at which a curve is drawn
 SIDE = 25  # of a surface
 
 
-class Gathering:
-    """One run of `facts.gather`."""
+def gather(model: Fitted, dataset: Dataset, horizon: float | None = None) -> Facts:
+    """Measure a fitted model on the data it was fitted to.
 
-    def __init__(self, model: Any, dataset: Dataset, horizon: float | None):
+    `horizon` is the value of the single input (or of the time) to which curves are continued; without it they run on
+    for a tenth of the range, and for one step at least.
+    """
+    return _Gathering(model, dataset, horizon).facts()
+
+
+class _Gathering:
+    """One run of `gather`."""
+
+    def __init__(self, model: Fitted, dataset: Dataset, horizon: float | None):
         self.model, self.dataset, self.anatomy = model, dataset, Anatomy(model)
         n = len(dataset.names)
         if self.anatomy.X.shape[1] != n:

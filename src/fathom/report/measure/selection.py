@@ -9,29 +9,15 @@ inverse serves all folds.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
 from fathom.base import linalg
+from fathom.report.facts.part import Score, Tag
 from fathom.report.measure.anatomy import Anatomy
 
-Tag = Literal["predicts", "explains but does not predict", "noise", "doubtful"]
 FOLDS = 10
 LEAST_GAIN = 0.001  # of the error, or of the residual variance: less is nothing
-
-
-@dataclass(frozen=True)
-class Score:
-    """What one component adds to those before it. R² and reductions are shares: 0.05 is five per cent."""
-
-    r2: float  # of all components so far
-    delta_r2: float
-    residual_r2: float  # of what the components before left over
-    mae: float  # of all components so far, on held-out folds, in the unit of the target
-    mae_reduction: float
-    share: float  # cov(part, y)/var(y): free of the order; with noise, shares sum to 1
-    tag: Tag
 
 
 @dataclass(frozen=True)

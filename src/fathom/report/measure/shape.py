@@ -3,67 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
+from fathom.report.facts.part import Cycle, Growth, Head, Shape
+from fathom.report.facts.setting import Axis
+from fathom.report.facts.structure import PERIODIC, SMOOTH, SWITCHES, Factor
 from fathom.report.measure.anatomy import Anatomy
-from fathom.report.measure.regions import SWITCHES, Factor
 from fathom.report.measure.rhythm import rhythm
-from fathom.report.words.names import PERIODIC, SMOOTH
-from fathom.report.words.text import Axis
 
 FULL = 0.99  # weight of a switch that is as good as one
 FEW = 5  # observations that are too few to tell a shape
-Head = Literal["cycle", "noise", "smooth", "constant", "line", "polynomial", "step", "waves", "bend"]
-
-
-@dataclass(frozen=True)
-class Growth:
-    """How a linear factor changes the size of the rest: it is zero at `location`."""
-
-    input: int
-    location: float
-    direction: Literal["growing", "shrinking", "away"]
-
-
-@dataclass(frozen=True)
-class Cycle:
-    """The first and the last whole period of a cycle inside its region."""
-
-    period: float
-    swing_start: float  # from trough to peak, in the unit of the target
-    swing_end: float
-    peak: float  # where the last period is highest and lowest
-    trough: float
-
-
-@dataclass(frozen=True)
-class Shape:
-    """Measurements of the posterior mean of a component that depends on one input, where it applies."""
-
-    start: float  # the first and the last observation where it applies
-    end: float
-    strength: float  # the largest weight that switches give it at any observation, 1 without them
-    monotone: Literal[-1, 0, 1]
-    change: float  # of the posterior mean from start to end, and its posterior sd
-    change_sd: float
-    half_at: float | None  # where half of a monotone change has happened
-    straight: float  # share of the variance of the mean that a straight line accounts for; 0 where there are too few
-    bend: float  # slope of the second half of that stretch over the slope of the first; 1 where there is none
-    low: float  # smallest and largest posterior mean at the observations
-    high: float
-    size: float  # sd of the posterior mean over the observations, of very few its distance from zero
-    prior_start: float  # prior sd of the component at start and end; of noise, its sd
-    prior_end: float
-    cycle: Cycle | None
-    rhythm: float | None  # period at which a smooth part rises and falls of its own accord
-
-    @property
-    def slope(self) -> float:
-        """The change for each unit of the input."""
-        return self.change / (self.end - self.start) if self.end > self.start else 0.0
 
 
 def head_of(factors: Sequence[Factor]) -> Head:

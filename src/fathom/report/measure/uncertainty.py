@@ -15,29 +15,11 @@ from fathom.gp.evidence import Evidence
 from fathom.gp.laplace import curvature, precision
 from fathom.kernels.base import Kernel
 from fathom.kernels.vector import from_vector, to_vector
+from fathom.report.facts.part import Z90, Estimate
 from fathom.report.measure.anatomy import Anatomy
 
-Z90 = 1.6448536269514722
 WIDEST = 1.0  # sd beyond which a value is not determined: a factor e, or the sd of the input
 MOST_ROWS = 3000  # the curvature costs two evidences for each parameter
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A parameter of one factor of a component in the user's units, with a 90 % interval if the data give one."""
-
-    factor: int
-    name: str
-    entry: int  # which of several values: with one lengthscale for each input, which input
-    value: float
-    low: float | None
-    high: float | None
-    determined: bool | None  # None: not examined, for the model is not at an optimum or the data are too many
-
-    @property
-    def sd(self) -> float | None:
-        """The standard deviation that the interval stands for."""
-        return None if self.low is None or self.high is None else (self.high - self.low) / (2 * Z90)
 
 
 def estimates(anatomy: Anatomy, examine: bool = True) -> list[tuple[Estimate, ...]]:

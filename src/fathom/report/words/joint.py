@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from fathom.report.facts import Component, Facts
-from fathom.report.measure.effects import Effect
-from fathom.report.words.names import PERIODIC, SMOOTH, stretches
-from fathom.report.words.text import Axis, capital, counted, listed, percent, quantity, sentence
+from fathom.report.facts.part import Component
+from fathom.report.facts.setting import Axis
+from fathom.report.facts.structure import PERIODIC, SMOOTH
+from fathom.report.facts.whole import Effect, Facts
+from fathom.report.numbers import percent, quantity
+from fathom.report.words.names import stretches
+from fathom.report.words.text import capital, counted, listed, sentence
 
 HARDLY = 3.0  # lengthscale over range beyond which a function hardly bends along an input
 OVER = "varies over about "

@@ -8,25 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from fathom.kernels.base import Kernel, walk
-from fathom.report.measure.regions import SWITCHES, Factor, Region, factors_of, regions_of
-from fathom.report.words.text import Axis as Axis
+from fathom.kernels.base import Kernel
+from fathom.report.facts.setting import Axis
+from fathom.report.facts.structure import PERIODIC, ROUGH, SMOOTH, SWITCHES, Factor, Region
+from fathom.report.measure.factors import factors_of, regions_of
 from fathom.report.words.text import capital
 
-PERIODIC, ROUGH = ("Per", "MacKay", "Cos"), ("Matern12",)
-SMOOTH = ("SE", "RQ", "Matern32", "Matern52", *ROUGH)
 _DEGREES = {1: "Straight-line trend", 2: "Quadratic trend", 3: "Cubic trend"}
-
-
-def inputs_of(part: Kernel, names: Sequence[str]) -> tuple[int, ...]:
-    """Which inputs a part depends on; none for a constant and for noise."""
-    found: set[int] = set()
-    for node in walk(part):
-        if (node.children and node.inputs is None) or node.name in ("C", "WN"):
-            continue
-        chosen = range(len(names)) if node.inputs is None else node.inputs
-        found |= {names.index(i) if isinstance(i, str) else int(i) for i in chosen}
-    return tuple(sorted(found))
 
 
 def title(part: Kernel, axis: Axis) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from fathom.report.facts import Component
-from fathom.report.measure.uncertainty import Estimate
-from fathom.report.words.names import PERIODIC, SMOOTH
-from fathom.report.words.text import Axis, number
+from fathom.report.facts.part import Component, Estimate
+from fathom.report.facts.setting import Axis
+from fathom.report.facts.structure import PERIODIC, SMOOTH
+from fathom.report.numbers import number
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 
-from fathom.report.facts import Component, Forecast
-from fathom.report.measure.regions import Edge, Region
-from fathom.report.measure.shape import Cycle
-from fathom.report.words.names import PERIODIC, SMOOTH, Measured
-from fathom.report.words.text import MINUS, Axis, capital, listed, number, quantity
+from fathom.report.facts.part import Component, Cycle
+from fathom.report.facts.setting import Axis
+from fathom.report.facts.structure import PERIODIC, SMOOTH, Edge, Region
+from fathom.report.facts.whole import Forecast
+from fathom.report.numbers import MINUS, number, quantity
+from fathom.report.words.names import Measured
+from fathom.report.words.text import capital, listed
 
 POWERS = {2: "quadratic", 3: "cubic", 4: "quartic", 5: "quintic"}
 VERY_SMOOTH, RAPID = 1 / 2, 1 / 200  # lengthscale over range

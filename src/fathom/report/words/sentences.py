@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-from fathom.report.facts import Component
-from fathom.report.measure.regions import SWITCHES
+from fathom.report.facts.part import Component
+from fathom.report.facts.structure import PERIODIC, SMOOTH, SWITCHES
+from fathom.report.numbers import differing, number, percent, quantity
 from fathom.report.words import phrases as say
-from fathom.report.words.names import PERIODIC, SMOOTH
-from fathom.report.words.text import differing, listed, number, percent, quantity, sentence
+from fathom.report.words.text import listed, sentence
 
 TAGS = {
     "predicts": "",

@@ -6,15 +6,17 @@ part say "this part", so that they can stand under its own heading.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterable
 
 from fathom.data.dataset import Columns
 from fathom.data.timeaxis import TimeRule
-from fathom.report.measure.checks import Check
-from fathom.report.words.text import Axis, number
+from fathom.report.facts.checks import Check
+from fathom.report.facts.setting import Axis
+from fathom.report.numbers import number
 
 LEVEL = 0.05  # at or below it a check has failed
 FIRM = 0.01  # at or below it there is little doubt
+Sentence = Callable[[Check, Axis, bool], str]  # the third says whether the check passed
 
 
 def verdict(check: Check, columns_or_rule: Columns | TimeRule | None = None) -> str:
@@ -26,6 +28,11 @@ def verdict(check: Check, columns_or_rule: Columns | TimeRule | None = None) -> 
     doubt = "" if passed or check.p_value <= FIRM else "perhaps "
     text = text.replace("{perhaps}", doubt)
     return f"{text[0].upper()}{text[1:]} ({probability(check.p_value)})."
+
+
+def failed(checks: Iterable[Check], level: float = LEVEL) -> list[Check]:
+    """The checks that did not pass, most surprising first."""
+    return sorted((c for c in checks if c.p_value <= level), key=lambda c: c.p_value)
 
 
 def probability(p: float) -> str:
@@ -165,7 +172,7 @@ def _noise(check: Check, axis: Axis, passed: bool) -> str:
     return "this noise can {perhaps}be told from simulated noise: it is not as plain as the model assumes"
 
 
-_WHOLE: dict[str, Any] = {
+_WHOLE: dict[str, Sentence] = {
     "autocorrelation": _autocorrelation,
     "periodogram_max": _rhythm,
     "qq_high": _extremes,
@@ -175,7 +182,7 @@ _WHOLE: dict[str, Any] = {
     "input_dependence": _input,
     "input_variance": _input,
 }
-_PART: dict[str, Any] = {
+_PART: dict[str, Sentence] = {
     "acf_min": _swing,
     "acf_min_lag": _swing_lag,
     "periodogram_max": _cycle,

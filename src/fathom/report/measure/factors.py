@@ -1,73 +1,15 @@
-"""Where a component applies: unions of intervals from the weights of changepoints and windows."""
+"""Takes a part of a kernel apart: its factors, the inputs it depends on, and the stretches where it applies."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from fathom.kernels.base import Kernel
+from fathom.kernels.base import Kernel, walk
 from fathom.kernels.combine import Product
-
-SWITCHES = ("Before", "After", "Inside", "Outside")
-
-
-@dataclass(frozen=True)
-class Factor:
-    """One factor of a product: its kind, as in the kernel language, and its parameters in the user's units."""
-
-    kind: str
-    inputs: tuple[int, ...]
-    values: dict[str, tuple[float, ...]]
-
-    def __getitem__(self, name: str) -> float:
-        """The smallest entry of a parameter, which for most is the only one."""
-        return min(self.values[name])
-
-
-@dataclass(frozen=True)
-class Edge:
-    """Where a component begins or ends, and over what distance: the weight goes from 0.1 to 0.9 (or back)."""
-
-    at: float
-    width: float
-    factor: int  # which factor of the component is the switch
-
-
-@dataclass(frozen=True)
-class Interval:
-    """A stretch of an input; None is a side without an edge."""
-
-    low: Edge | None
-    high: Edge | None
-
-    @property
-    def ends(self) -> tuple[float, float]:
-        """The two ends as numbers, infinite where there is no edge."""
-        return (-math.inf if self.low is None else self.low.at, math.inf if self.high is None else self.high.at)
-
-
-@dataclass(frozen=True)
-class Region:
-    """The stretches of one input on which a component applies, from left to right; empty: nowhere."""
-
-    input: int
-    intervals: tuple[Interval, ...]
-
-    def holds(self, x: float) -> bool:
-        """True where the component applies."""
-        return any(low <= x <= high for low, high in (interval.ends for interval in self.intervals))
-
-    def within(self, low: float, high: float) -> Region:
-        """The region as seen on [low, high]: edges outside it are open, stretches outside it are gone."""
-        kept = []
-        for interval in self.intervals:
-            left, right = interval.ends
-            if right > low and left < high:
-                kept.append(Interval(interval.low if left > low else None, interval.high if right < high else None))
-        return Region(self.input, tuple(kept))
+from fathom.report.facts.structure import SWITCHES, Edge, Factor, Interval, Region
 
 
 def factors_of(part: Kernel, n_inputs: int = 1) -> tuple[Factor, ...]:
@@ -81,6 +23,17 @@ def _factor(leaf: Kernel, n_inputs: int) -> Factor:
         return Factor(leaf.name, (), values)
     chosen = range(n_inputs) if leaf.inputs is None else leaf.inputs
     return Factor(leaf.name, tuple(i for i in chosen if isinstance(i, int)), values)
+
+
+def inputs_of(part: Kernel, names: Sequence[str]) -> tuple[int, ...]:
+    """Which inputs a part depends on; none for a constant and for noise."""
+    found: set[int] = set()
+    for node in walk(part):
+        if (node.children and node.inputs is None) or node.name in ("C", "WN"):
+            continue
+        chosen = range(len(names)) if node.inputs is None else node.inputs
+        found |= {names.index(i) if isinstance(i, str) else int(i) for i in chosen}
+    return tuple(sorted(found))
 
 
 def regions_of(factors: Sequence[Factor]) -> tuple[Region, ...]:

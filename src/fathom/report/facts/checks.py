@@ -1,0 +1,83 @@
+"""What the checks of a model found, and the curves of its residuals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, TypedDict
+
+import numpy as np
+
+Meaning = Literal[
+    "missed periodicity",
+    "weaker periodicity",
+    "different rhythm",
+    "one-way movement",
+    "too smooth",
+    "too rough",
+    "missed memory",
+    "heavy tails",
+    "light tails",
+    "skewed",
+    "growing variance",
+    "shrinking variance",
+    "missed effect",
+    "uneven variance",
+    "different noise",
+]
+
+
+class Detail(TypedDict, total=False):
+    """Numbers and names for the sentence on a check; periods and lags are in the units of the input."""
+
+    side: Literal["upper", "lower"]
+    quantile: float
+    lag: float
+    correlation: float
+    frequency: float
+    period: float
+    ratio: float
+    input: str
+    direction: Literal["up", "down"]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One question put to the model.
+
+    - `subject`: "whole", or the key of a part in `model.parts_`.
+    - `statistic`: what was measured; for the whole "autocorrelation", "periodogram_max", "qq_high", "qq_low",
+      "normality", "variance_drift", "input_dependence", "input_variance"; for a part "acf_min", "acf_min_lag",
+      "periodogram_max", "periodogram_max_frequency", "qq_high", "qq_low", "mmd".
+    - `expected`: 5 % and 95 % points of the statistic under the model.
+    - `meaning`: what a small p-value would say of the model.
+    - `detail`: numbers for the sentence: periods and lags in the units of the input, names.
+    """
+
+    subject: str
+    statistic: str
+    p_value: float
+    observed: float
+    expected: tuple[float, float]
+    meaning: Meaning
+    detail: Detail = field(default_factory=Detail)
+
+
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """Three small pictures of the whitened residuals, each with its 90 % band under the model, point by point.
+
+    Lags are in units of the input and frequencies in cycles per unit, powers in dB; without an axis they are empty.
+    """
+
+    lag: np.ndarray
+    acf: np.ndarray
+    acf_low: np.ndarray
+    acf_high: np.ndarray
+    frequency: np.ndarray
+    power: np.ndarray
+    power_low: np.ndarray
+    power_high: np.ndarray
+    normal: np.ndarray  # quantiles of the standard normal distribution
+    quantile: np.ndarray  # the residuals, in order
+    quantile_low: np.ndarray
+    quantile_high: np.ndarray

@@ -1,0 +1,160 @@
+"""What is measured of one additive part of a model: its shape, its parameters, what it explains and predicts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from fathom.report.facts.setting import Setting
+from fathom.report.facts.structure import Factor, Region
+
+Z90 = 1.6448536269514722  # standard deviations from the mean to either end of a 90 % interval
+Numbers = tuple[float, ...]
+Head = Literal["cycle", "noise", "smooth", "constant", "line", "polynomial", "step", "waves", "bend"]
+Tag = Literal["predicts", "explains but does not predict", "noise", "doubtful"]
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How a linear factor changes the size of the rest: it is zero at `location`."""
+
+    input: int
+    location: float
+    direction: Literal["growing", "shrinking", "away"]
+
+
+@dataclass(frozen=True)
+class Cycle:
+    """The first and the last whole period of a cycle inside its region."""
+
+    period: float
+    swing_start: float  # from trough to peak, in the unit of the target
+    swing_end: float
+    peak: float  # where the last period is highest and lowest
+    trough: float
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Measurements of the posterior mean of a component that depends on one input, where it applies."""
+
+    start: float  # the first and the last observation where it applies
+    end: float
+    strength: float  # the largest weight that switches give it at any observation, 1 without them
+    monotone: Literal[-1, 0, 1]
+    change: float  # of the posterior mean from start to end, and its posterior sd
+    change_sd: float
+    half_at: float | None  # where half of a monotone change has happened
+    straight: float  # share of the variance of the mean that a straight line accounts for; 0 where there are too few
+    bend: float  # slope of the second half of that stretch over the slope of the first; 1 where there is none
+    low: float  # smallest and largest posterior mean at the observations
+    high: float
+    size: float  # sd of the posterior mean over the observations, of very few its distance from zero
+    prior_start: float  # prior sd of the component at start and end; of noise, its sd
+    prior_end: float
+    cycle: Cycle | None
+    rhythm: float | None  # period at which a smooth part rises and falls of its own accord
+
+    @property
+    def slope(self) -> float:
+        """The change for each unit of the input."""
+        return self.change / (self.end - self.start) if self.end > self.start else 0.0
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A parameter of one factor of a component in the user's units, with a 90 % interval if the data give one."""
+
+    factor: int
+    name: str
+    entry: int  # which of several values: with one lengthscale for each input, which input
+    value: float
+    low: float | None
+    high: float | None
+    determined: bool | None  # None: not examined, for the model is not at an optimum or the data are too many
+
+    @property
+    def sd(self) -> float | None:
+        """The standard deviation that the interval stands for."""
+        return None if self.low is None or self.high is None else (self.high - self.low) / (2 * Z90)
+
+
+@dataclass(frozen=True)
+class Score:
+    """What one component adds to those before it. R² and reductions are shares: 0.05 is five per cent."""
+
+    r2: float  # of all components so far
+    delta_r2: float
+    residual_r2: float  # of what the components before left over
+    mae: float  # of all components so far, on held-out folds, in the unit of the target
+    mae_reduction: float
+    share: float  # cov(part, y)/var(y): free of the order; with noise, shares sum to 1
+    tag: Tag
+
+
+@dataclass(frozen=True)
+class AtData:
+    """Posterior of a component, and of the sum of the components so far with the level, at the observations."""
+
+    mean: Numbers
+    sd: Numbers
+    total_mean: Numbers
+    total_sd: Numbers
+    low: float  # of the component's mean
+    high: float
+    size: float  # its standard deviation
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The same along one input, for drawing; the running sum only where there is a single input."""
+
+    input: int
+    x: Numbers
+    mean: Numbers
+    sd: Numbers
+    total_mean: Numbers | None
+    total_sd: Numbers | None
+
+
+@dataclass(frozen=True)
+class Surface:
+    """The mean of a component of two inputs on a grid: `mean[i][j]` at x[i] of the first and y[j] of the second."""
+
+    inputs: tuple[int, ...]
+    x: Numbers
+    y: Numbers
+    mean: tuple[Numbers, ...]
+
+
+@dataclass(frozen=True)
+class Component:
+    """One additive part of the model."""
+
+    number: int  # its place in the report, from 1
+    part: str  # the key of its part in `model.parts_`, by which its checks are found
+    kernel: str  # with values, for the fine print
+    structure: str  # without
+    head: Head
+    factors: tuple[Factor, ...]
+    inputs: tuple[int, ...]  # on which it depends
+    regions: tuple[Region, ...]  # one for each input with changepoints; empty: everywhere
+    growths: tuple[Growth, ...]
+    shape: Shape | None  # None when it depends on several inputs
+    estimates: tuple[Estimate, ...]
+    score: Score
+    before: float  # held-out error before it was added
+    at_data: AtData
+    curve: Curve | None
+    surface: Surface | None
+    horizon: float | None  # where the drawn forecast ends
+    setting: Setting
+
+    def of_kind(self, *kinds: str) -> tuple[int, ...]:
+        """Which factors are of these kinds."""
+        return tuple(i for i, f in enumerate(self.factors) if f.kind in kinds)
+
+    def estimate(self, factor: int, name: str) -> Estimate:
+        """A parameter of a factor with its uncertainty; of several entries, the smallest."""
+        alike = [e for e in self.estimates if (e.factor, e.name) == (factor, name)]
+        return min(alike, key=lambda e: e.value)

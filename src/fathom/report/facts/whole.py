@@ -1,0 +1,99 @@
+"""What a report states about a fitted model as a whole: the parts in order, the forecast, the inputs that matter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from fathom.report.facts.part import Component
+from fathom.report.facts.setting import Setting
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """A future moment: the mean and the 90 % interval of an observation."""
+
+    at: float
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Beyond the last observation of a series: its end, and the highest and lowest mean on the way.
+
+    `cycle` is the period of the largest swings, if they repeat soon enough to look for a peak: then `peak` and
+    `trough` are those of the first cycle ahead.
+    """
+
+    start: float
+    end: Outlook
+    peak: Outlook
+    trough: Outlook
+    cycle: float | None
+
+
+@dataclass(frozen=True)
+class Effect:
+    """One input. Shares are of the variance of the model's mean over the data.
+
+    `total` counts everything that is lost when the input is shuffled among the rows, interactions included (the
+    total Sobol index for independent inputs); `alone` is the share of the parts that depend on nothing else.
+    """
+
+    input: int
+    total: float
+    alone: float
+    x: tuple[float, ...]
+    mean: tuple[float, ...]  # of the target, the other inputs averaged over the data
+    monotone: Literal[-1, 0, 1]
+    change: float  # from the smallest to the largest value of the input
+    width: float  # from the lowest to the highest point of the effect
+    peak: float  # where the effect is highest and lowest
+    trough: float
+    half_at: float | None  # where half of a monotone change has happened
+
+
+@dataclass(frozen=True)
+class OrderShare:
+    """The share of the variance of the model's mean that parts with so many inputs account for; sums to 1."""
+
+    order: int
+    share: float
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How far the forecasts of models within reach lie apart.
+
+    They agree as long as their means differ by less than the standard deviation of a forecast.
+    """
+
+    others: int  # models beside the best
+    most: float | None = None  # the largest difference of two means ahead, in the unit of the target
+    most_at: float | None = None
+    relative: float | None = None  # to the mean there; None where the target changes its sign
+    agree_until: float | None = None  # None: to the end
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Everything the report states."""
+
+    setting: Setting
+    kernel: str
+    structure: str
+    log_evidence: float
+    level: float  # around which the components add up
+    level_learnt: bool  # rather than the mean of the data
+    noise_sd: float  # of a typical observation
+    noise_start: float  # of the first tenth of a series, and of the last
+    noise_end: float
+    explained: float  # R² of all components but noise
+    baseline_mae: float  # held-out error of the level alone
+    jitter: float  # relative to the variance; 0 unless the covariance could hardly be factorised
+    components: tuple[Component, ...]  # in the order of the report
+    forecast: Forecast | None
+    effects: tuple[Effect, ...]  # with several inputs: those that matter most first
+    orders: tuple[OrderShare, ...]
