@@ -14,7 +14,7 @@ import io
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import matplotlib as mpl
 import numpy as np
@@ -31,7 +31,11 @@ from fathom.plotting.ticks import set_time_ticks
 from fathom.predictive import Predictive
 from fathom.report.facts.setting import Axis
 from fathom.report.measure.factors import inputs_of
+from fathom.report.model import Fitted
 from fathom.report.words.names import title
+
+if TYPE_CHECKING:
+    from fathom.base.arrays import Rows
 
 SERIES = style.Layout(header=1.02, first=2.9, others=1.1, gap=0.5)
 EFFECTS = style.Layout(header=1.15, first=1.5, others=1.5, gap=0.9)
@@ -43,13 +47,13 @@ MOST_DOTS = 2000
 class _View:
     """A model with the data to show beside it, and the reader's names for everything."""
 
-    model: Any
+    model: Fitted
     X: np.ndarray
     y: np.ndarray
     columns: Columns
 
     @classmethod
-    def of(cls, model: Any, X: Any, y: Any, dataset: Dataset | None) -> _View:
+    def of(cls, model: Fitted, X: Rows | None, y: Rows | None, dataset: Dataset | None) -> _View:
         if (X is None) != (y is None):
             raise ValueError("components: give both X and y, or neither to show the training data")
         if model.posterior_.Y.shape[1] > 1:
@@ -87,18 +91,27 @@ class _View:
         rule = self.columns.rule if i == self.columns.time else None
         return Axis(name, self.columns.units.get(name, ""), rule, float(self.X[:, i].min()), float(self.X[:, i].max()))
 
-    def inputs(self, X: np.ndarray) -> Any:
-        return named(X, getattr(self.model, "feature_names_in_", None))
+    def inputs(self, X: np.ndarray) -> Rows:
+        """Rows under the names the model was fitted with."""
+        rows: Rows = named(X, getattr(self.model, "feature_names_in_", None))
+        return rows
 
 
-def _plain_columns(model: Any, width: int) -> Columns:
+def _plain_columns(model: Fitted, width: int) -> Columns:
     names = getattr(model, "feature_names_in_", None)
     if names is None:
         names = ["x"] if width == 1 else [f"x{i}" for i in range(width)]
     return Columns(tuple(map(str, names)), ("y",))
 
 
-def components(model: Any, X: Any = None, y: Any = None, *, dataset: Dataset | None = None, horizon: int = 0) -> Figure:
+def components(
+    model: Fitted,
+    X: Rows | None = None,
+    y: Rows | None = None,
+    *,
+    dataset: Dataset | None = None,
+    horizon: int = 0,
+) -> Figure:
     """The data, the forecast and every additive part of a fitted regressor.
 
     With one input: the data and the posterior, continued by `horizon` steps, above one panel for each part. With
@@ -120,12 +133,11 @@ def save(figure: Figure, path: str | Path) -> None:
     kind = path.suffix.lower()
     if kind not in (".svg", ".png", ".pdf"):
         raise ValueError(f"cannot draw {path.name!r}: end its name in .svg, .png or .pdf")
-    dates: dict[str, Any] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}[kind]
+    date = {".svg": "Date", ".pdf": "CreationDate"}.get(kind)
+    about = {"Title": figure.get_label()} | ({date: None} if date else {})
     stream = io.BytesIO()
     with mpl.rc_context(style.STYLE):
-        figure.savefig(
-            stream, format=kind[1:], dpi=160, facecolor="white", metadata={"Title": figure.get_label()} | dates
-        )
+        figure.savefig(stream, format=kind[1:], dpi=160, facecolor="white", metadata=about)
     data = stream.getvalue()
     if kind == ".svg":  # text is measured in a font that ships with Matplotlib, but shown in the reader's own
         data = data.replace(b"'DejaVu Sans'", style.SYSTEM_FONTS.encode())
@@ -236,16 +248,8 @@ def _head(figure: Figure, panel: Axes, view: _View, axis: Axis, end: float) -> N
         + ".",
     )
     if end > axis.high:
-        where: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "fontsize": 8}
-        panel.annotate(
-            f"last observation {axis.place(axis.high)}",
-            (axis.high, 1),
-            (-4, 4),
-            ha="right",
-            color=style.SOFT,
-            **where,
-        )
-        panel.annotate("forecast", (axis.high, 1), (4, 4), ha="left", color=style.ACCENT, **where)
+        style.note(panel, axis.high, f"last observation {axis.place(axis.high)}", style.SOFT, left=True)
+        style.note(panel, axis.high, "forecast", style.ACCENT, left=False)
 
 
 # -- several inputs ----------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -14,11 +14,14 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from fathom.predictive import Predictive
 
+if TYPE_CHECKING:
+    from matplotlib.typing import RcKeyType
+
 ACCENT = "#0072B2"
 PARTS = ("#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")  # Okabe-Ito, less the accent and pale yellow
 INK, SOFT, FAINT, DATA, GROUND = "#222222", "#666666", "#DDDDDD", "#8A8A8A", "#F6F3EC"
 BANDS = ((0.9, 0.16), (0.5, 0.24))  # level, opacity: the inner band lies on the outer one
-STYLE: Any = {
+STYLE: dict[RcKeyType, object] = {
     "font.size": 9.0,
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],  # ships with Matplotlib: text measures the same everywhere
@@ -67,18 +70,38 @@ def end_labels(panel: Axes, end: float, predictive: Predictive, colour: str, hei
     taken: list[float] = []
     for text, value in ends:
         if low <= value <= high and all(abs(value - other) >= least for other in taken):
-            where: dict[str, Any] = {"textcoords": "offset points", "va": "center", "annotation_clip": False}
-            panel.annotate(text, (end, value), (5, 0), color=colour, fontsize=8, **where)
+            panel.annotate(
+                *(text, (end, value), (5, 0)),
+                textcoords="offset points",
+                annotation_clip=False,
+                va="center",
+                color=colour,
+                fontsize=8,
+            )
             taken.append(value)
 
 
 def caption(panel: Axes, words: str, kernel: str, colour: str) -> None:
     """Above a panel: what it shows in words, and in the kernel language."""
-    where: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points"}
     crowded = 0.073 * len(words) + 0.06 * len(kernel) > 6.4  # inches on one line
     lines = textwrap.fill(words, 60) if crowded else words
-    panel.annotate(lines, (0, 1), (0, 7), ha="left", color=colour, weight="bold", **where)
-    panel.annotate(kernel, (1, 1), (0, 7), ha="right", color=SOFT, fontsize=7, family="monospace", **where)
+    for text, x, look in (
+        (lines, 0, {"ha": "left", "color": colour, "weight": "bold"}),
+        (kernel, 1, {"ha": "right", "color": SOFT, "fontsize": 7, "family": "monospace"}),
+    ):
+        panel.annotate(text, (x, 1), (0, 7), xycoords="axes fraction", textcoords="offset points", **look)
+
+
+def note(panel: Axes, x: float, words: str, colour: str, left: bool) -> None:
+    """A few words just above a panel, to the left or to the right of a place on its axis."""
+    panel.annotate(
+        *(words, (x, 1), (-4 if left else 4, 4)),
+        xycoords=("data", "axes fraction"),
+        textcoords="offset points",
+        ha="right" if left else "left",
+        color=colour,
+        fontsize=8,
+    )
 
 
 def heading(figure: Figure, words: str, below: str) -> None:

@@ -24,12 +24,13 @@ Meaning = Literal[
     "uneven variance",
     "different noise",
 ]
+End = Literal["upper", "lower"]
 
 
 class Detail(TypedDict, total=False):
     """Numbers and names for the sentence on a check; periods and lags are in the units of the input."""
 
-    side: Literal["upper", "lower"]
+    side: End
     quantile: float
     lag: float
     correlation: float

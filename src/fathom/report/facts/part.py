@@ -10,6 +10,7 @@ from fathom.report.facts.structure import Factor, Region
 
 Z90 = 1.6448536269514722  # standard deviations from the mean to either end of a 90 % interval
 Numbers = tuple[float, ...]
+Direction = Literal["growing", "shrinking", "away"]
 Head = Literal["cycle", "noise", "smooth", "constant", "line", "polynomial", "step", "waves", "bend"]
 Tag = Literal["predicts", "explains but does not predict", "noise", "doubtful"]
 
@@ -20,7 +21,7 @@ class Growth:
 
     input: int
     location: float
-    direction: Literal["growing", "shrinking", "away"]
+    direction: Direction
 
 
 @dataclass(frozen=True)

@@ -75,7 +75,7 @@ class Anatomy:
 
     def prior_sd(self, i: int, X: np.ndarray) -> np.ndarray:
         """How far part i was expected to range at the rows of X before seeing the data; for noise, its sd."""
-        return np.sqrt(self.parts[i].diag(self.scaler.x(X), True)) * self.y_sd
+        return np.asarray(np.sqrt(self.parts[i].diag(self.scaler.x(X), True)) * self.y_sd)
 
     def _user(self, mean: np.ndarray, var: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return mean[:, 0] * self.y_sd, np.sqrt(np.maximum(var, 0.0)) * self.y_sd

@@ -28,7 +28,7 @@ from fathom.data.dataset import Dataset
 from fathom.gp.exact import Posterior, additive_parts
 from fathom.kernels.base import Kernel
 from fathom.kernels.leaves import is_noise
-from fathom.report.facts.checks import Check, Curves, Detail, Meaning
+from fathom.report.facts.checks import Check, Curves, Detail, End, Meaning
 from fathom.report.measure import statistics as st
 from fathom.report.model import Fitted
 
@@ -120,8 +120,8 @@ def _whole(r: _Residuals) -> list[Check]:
     found = []
     for side in ("high", "low"):
         deviation, where = st.qq(z, normal, side)
-        end = "upper" if where[0] >= len(z) / 2 else "lower"
-        detail = {"side": end, "quantile": float(normal[where[0]])}
+        end: End = "upper" if where[0] >= len(z) / 2 else "lower"
+        detail: Detail = {"side": end, "quantile": float(normal[where[0]])}
         drawn = st.qq(null, normal, side)[0]
         found.append(_compare(f"qq_{side}", deviation, drawn, "high", _tail(side, end), detail))
     normality = _compare("normality", st.anderson_darling(z), st.anderson_darling(null), "high", _tails(z))
@@ -136,7 +136,7 @@ def _autocorrelation(r: _Residuals, times: np.ndarray) -> Check:
     lag = int(np.argmax(np.abs(correlations))) + 1
     strongest = float(correlations[lag - 1])
     meaning: Meaning = "missed memory" if lag > 1 else "too smooth" if strongest > 0 else "too rough"
-    detail = {"lag": lag * st.step(times), "correlation": strongest}
+    detail: Detail = {"lag": lag * st.step(times), "correlation": strongest}
     return _compare("autocorrelation", st.ljung_box(r.z), st.ljung_box(r.null), "high", meaning, detail)
 
 
@@ -144,7 +144,7 @@ def _rhythm(r: _Residuals, times: np.ndarray) -> Check:
     power, frequency = st.periodogram(r.z, times)[0], st.frequencies(times)
     at = float(frequency[np.argmax(power)])
     drawn = st.periodogram(r.null, times).max(1)
-    detail = {"frequency": at, "period": 1 / at}
+    detail: Detail = {"frequency": at, "period": 1 / at}
     return _compare("periodogram_max", power.max(keepdims=True), drawn, "high", "missed periodicity", detail)
 
 
@@ -167,7 +167,7 @@ def _against_inputs(view: _View, r: _Residuals) -> list[Check]:
         observed, drawn = (((values @ waves) ** 2).sum(-1) for values in (r.z[None], r.null))
         found.append(_compare("input_dependence", observed, drawn, "high", "missed effect", {"input": name}))
         observed, drawn = st.spread_trend(r.z, place), st.spread_trend(r.null, place)
-        detail = {"input": name, "direction": "up" if observed[0] > 0 else "down"}
+        detail: Detail = {"input": name, "direction": "up" if observed[0] > 0 else "down"}
         found.append(_compare("input_variance", observed, drawn, "both", "uneven variance", detail))
     return found
 
@@ -184,7 +184,7 @@ def _compare(
     return Check("whole", statistic, p, value, _range(drawn), meaning, detail or {})
 
 
-def _tail(side: str, end: str) -> Meaning:
+def _tail(side: str, end: End) -> Meaning:
     """A deviation outwards (up at the upper end, down at the lower) is a heavy tail, one inwards a light one."""
     return "heavy tails" if (side == "high") == (end == "upper") else "light tails"
 
@@ -242,7 +242,7 @@ def _part(view: _View, key: str, part: Kernel, n_draws: int, rng: np.random.Gene
     expected = np.sort(draws.prior).mean(0)
     for side in ("high", "low"):
         before, (after, where) = st.qq(draws.prior, expected, side)[0], st.qq(draws.posterior, expected, side)
-        end = "upper" if np.median(where) >= len(expected) / 2 else "lower"
+        end: End = "upper" if np.median(where) >= len(expected) / 2 else "lower"
         found.append(_contrast(key, f"qq_{side}", [before, after], "high", (_tail(side, end),) * 2, {"side": end}))
     if is_noise(part) and draws.rows is not None:
         found.append(_mmd(view, key, draws, draws.rows, rng))
@@ -256,7 +256,8 @@ def _part_rhythm(key: str, draws: _Draws, times: np.ndarray) -> list[Check]:
     power = [st.periodogram(values, times) for values in (draws.prior, draws.posterior)]
     lag = [lags[values.argmin(1)] for values in acf]
     peak = [frequency[values.argmax(1)] for values in power]
-    at, period = {"lag": float(np.median(lag[1]))}, {"period": float(1 / np.median(peak[1]))}
+    at: Detail = {"lag": float(np.median(lag[1]))}
+    period: Detail = {"period": float(1 / np.median(peak[1]))}
     rhythm: tuple[Meaning, Meaning] = ("different rhythm", "different rhythm")
     lowest, highest = [values.min(1) for values in acf], [values.max(1) for values in power]
     return [
@@ -290,7 +291,7 @@ def _mmd(view: _View, key: str, draws: _Draws, rows: np.ndarray, rng: np.random.
 
 def _normal(n: int) -> np.ndarray:
     """The expected order statistics of n standard normals (Blom's approximation)."""
-    return ndtri((np.arange(1, n + 1) - 0.375) / (n + 0.25))
+    return np.asarray(ndtri((np.arange(1, n + 1) - 0.375) / (n + 0.25)))
 
 
 def _range(drawn: np.ndarray) -> tuple[float, float]:

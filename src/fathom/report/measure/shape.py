@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from fathom.report.facts.part import Cycle, Growth, Head, Shape
+from fathom.report.facts.part import Cycle, Direction, Growth, Head, Shape
 from fathom.report.facts.setting import Axis
 from fathom.report.facts.structure import PERIODIC, SMOOTH, SWITCHES, Factor
 from fathom.report.measure.anatomy import Anatomy
@@ -22,9 +22,10 @@ def head_of(factors: Sequence[Factor]) -> Head:
     kinds = [f.kind for f in factors]
     if "WN" in kinds:
         return "noise"  # a stationary factor beside it is absorbed, so the order of the two does not matter
-    for head, members in (("cycle", PERIODIC), ("smooth", SMOOTH), ("waves", ("SM",)), ("bend", ("ArcCos",))):
+    heads: dict[Head, tuple[str, ...]] = {"cycle": PERIODIC, "smooth": SMOOTH, "waves": ("SM",), "bend": ("ArcCos",)}
+    for head, members in heads.items():
         if any(kind in members for kind in kinds):
-            return head  # type: ignore[return-value]
+            return head
     if "Lin" in kinds:
         return "line" if kinds.count("Lin") == 1 else "polynomial"
     return "step" if any(kind in SWITCHES for kind in kinds) else "constant"
@@ -39,8 +40,8 @@ def growths_of(factors: Sequence[Factor], axes: Sequence[Axis]) -> tuple[Growth,
         where = f.inputs[0] if f.inputs else 0
         axis, zero = axes[where], f["location"]
         low, high = axis.low + 0.02 * axis.span, axis.high - 0.02 * axis.span  # at the very edge is outside
-        side = "growing" if zero <= low else "shrinking" if zero >= high else "away"
-        found.append(Growth(where, zero, side))  # type: ignore[arg-type]
+        way: Direction = "growing" if zero <= low else "shrinking" if zero >= high else "away"
+        found.append(Growth(where, zero, way))
     return tuple(found)
 
 

@@ -40,7 +40,8 @@ def ljung_box(values: np.ndarray) -> np.ndarray:
     """n(n + 2) Σ_k r_k²/(n − k): how much the first lags know of each other."""
     n = np.atleast_2d(values).shape[1]
     lags = np.arange(1, ljung_box_lags(n) + 1)
-    return n * (n + 2) * (autocorrelation(values)[:, : len(lags)] ** 2 / (n - lags)).sum(1)
+    terms = autocorrelation(values)[:, : len(lags)] ** 2 / (n - lags)
+    return np.asarray(n * (n + 2) * terms.sum(1))
 
 
 def frequencies(times: np.ndarray) -> np.ndarray:
@@ -73,7 +74,8 @@ def anderson_darling(values: np.ndarray) -> np.ndarray:
     ordered = np.sort(np.atleast_2d(values))
     n = ordered.shape[1]
     weights = 2 * np.arange(1, n + 1) - 1
-    return -n - (weights * (log_ndtr(ordered) + log_ndtr(-ordered[:, ::-1]))).sum(1) / n
+    terms = weights * (log_ndtr(ordered) + log_ndtr(-ordered[:, ::-1]))
+    return np.asarray(-n - terms.sum(1) / n)
 
 
 def spread_trend(values: np.ndarray, place: np.ndarray) -> np.ndarray:
@@ -81,7 +83,7 @@ def spread_trend(values: np.ndarray, place: np.ndarray) -> np.ndarray:
     sizes, centred = np.abs(np.atleast_2d(values)), place - place.mean()
     sizes = sizes - sizes.mean(1, keepdims=True)
     norms = np.sqrt((sizes**2).sum(1) * (centred**2).sum())
-    return sizes @ centred / np.maximum(norms, np.finfo(float).tiny)
+    return np.asarray(sizes @ centred / np.maximum(norms, np.finfo(float).tiny))
 
 
 def share_below(before: np.ndarray, after: np.ndarray) -> float:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
-from fathom.report.facts.part import Component, Cycle
+from fathom.report.facts.part import Component, Cycle, Head
 from fathom.report.facts.setting import Axis
 from fathom.report.facts.structure import PERIODIC, SMOOTH, Edge, Region
 from fathom.report.facts.whole import Forecast
@@ -39,7 +40,7 @@ def noun(c: Component) -> str:
     """What the component is."""
     if c.shape is not None and near_linear(c):
         return trend(c)
-    return {
+    described: dict[Head, Callable[[Component], str]] = {
         "cycle": cycle,
         "noise": lambda c: "noise" if c.growths else f"noise with a standard deviation of {about(c, size(c))}",
         "smooth": smooth,
@@ -49,7 +50,8 @@ def noun(c: Component) -> str:
         "step": step,
         "waves": lambda c: f"a mixture of waves of {about(c, size(c), True)}",
         "bend": lambda c: f"a bent line that ranges over {about(c, c.at_data.high - c.at_data.low)}",
-    }[c.head](c)
+    }
+    return described[c.head](c)
 
 
 def size(c: Component) -> float:
