@@ -58,6 +58,6 @@ def test_the_table_of_models_is_that_of_the_code():
 
 
 def test_links_lead_somewhere():
-    for page in PAGES:
+    for page in [*PAGES, *(ROOT / "benchmarks" / "notes").glob("*.md")]:
         for target in re.findall(r"\]\(([\w./-]+\.(?:md|png|svg))\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
