@@ -22,7 +22,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fathom.data.dataset import Columns, Dataset
-from fathom.data.frames import named
 from fathom.data.table import listing
 from fathom.kernels.base import Kernel
 from fathom.kernels.leaves import is_noise
@@ -31,7 +30,7 @@ from fathom.plotting.ticks import set_time_ticks
 from fathom.predictive import Predictive
 from fathom.report.facts.setting import Axis
 from fathom.report.measure.factors import inputs_of
-from fathom.report.model import Fitted
+from fathom.report.model import Fitted, inputs, predict
 from fathom.report.words.names import title
 
 if TYPE_CHECKING:
@@ -92,9 +91,8 @@ class _View:
         return Axis(name, self.columns.units.get(name, ""), rule, float(self.X[:, i].min()), float(self.X[:, i].max()))
 
     def inputs(self, X: np.ndarray) -> Rows:
-        """Rows under the names the model was fitted with."""
-        rows: Rows = named(X, getattr(self.model, "feature_names_in_", None))
-        return rows
+        """Rows with the names that the model was fitted with."""
+        return inputs(self.model, X)
 
 
 def _plain_columns(model: Fitted, width: int) -> Columns:
@@ -200,7 +198,7 @@ def _parts(view: _View, places: np.ndarray) -> list[tuple[tuple[str, Kernel], Pr
 
 
 def _draw_whole(panel: Axes, view: _View, places: np.ndarray) -> None:
-    predictive = view.model.predict_dist(view.inputs(places[:, None]))
+    predictive = predict(view.model, places[:, None])
     style.curve(panel, places, predictive, style.ACCENT)
     _dots(panel, view, view.y, 1.0)
     panel.set_ylabel(view.label(view.target))

@@ -34,7 +34,6 @@ from fathom.report.words.search import failures
 from fathom.report.words.verdicts import LEVEL, failed
 
 COLOURS = 5  # of components in the style sheet
-FORMATS = ("html", "markdown", "json")
 
 
 def write(

@@ -61,6 +61,12 @@ def was_searched(model: Fitted) -> TypeGuard[Searched]:
     return getattr(model, "trace_", None) is not None
 
 
+def inputs(model: Fitted, X: np.ndarray) -> Rows:
+    """The rows of `X (N, D)` with the names that the model was fitted with, if it was given any."""
+    rows: Rows = named(X, getattr(model, "feature_names_in_", None))
+    return rows
+
+
 def predict(model: Fitted, X: np.ndarray) -> Predictive:
-    """The distribution of observations at the rows of `X (N, D)`, which get the names the model was fitted with."""
-    return model.predict_dist(named(X, getattr(model, "feature_names_in_", None)))
+    """The distribution of observations at the rows of `X (N, D)`."""
+    return model.predict_dist(inputs(model, X))

@@ -11,7 +11,6 @@ from fathom.report.draw.figures import MOST_DOTS, dot_size, plot_box
 from fathom.report.draw.scales import axis_ticks, limits, number_ticks
 from fathom.report.draw.svg import Panel, picture
 from fathom.report.facts.part import Z90, Component, Surface
-from fathom.report.facts.setting import Axis
 from fathom.report.facts.whole import Facts
 from fathom.report.numbers import percent
 
@@ -83,7 +82,7 @@ def effect(facts: Facts, c: Component, X: np.ndarray, name: str) -> str:
     ticks = number_ticks(*y, 4)
     panel = Panel(plot_box((width, height), ticks), (float(x[0]), float(x[-1])), y)
     panel.y_axis(ticks, facts.setting.unit or facts.setting.target)
-    panel.x_axis(axis_ticks(axis, float(x[0]), float(x[-1]), 6), _called(axis))
+    panel.x_axis(axis_ticks(axis, float(x[0]), float(x[-1]), 6), axis.label)
     if x[-1] > axis.high:
         panel.ground(axis.high, float(x[-1]))
     panel.level(0.0, "zero")
@@ -94,10 +93,6 @@ def effect(facts: Facts, c: Component, X: np.ndarray, name: str) -> str:
     panel.over.append(f'<path class="rug" d="{ticks_at}"/>')
     words = f"Its mean with 50 % and 90 % bands along {axis.name}; ticks at the foot are rows of the data."
     return picture(width, height, f"{name}: effect", words, [panel.body])
-
-
-def _called(axis: Axis) -> str:
-    return f"{axis.name} ({axis.unit})" if axis.unit else axis.name
 
 
 def heat_map(facts: Facts, c: Component, X: np.ndarray, name: str) -> str:
@@ -111,8 +106,8 @@ def heat_map(facts: Facts, c: Component, X: np.ndarray, name: str) -> str:
     panel.inside.append(_cells(c.surface, w, h))
     for value, text in ticks:
         panel.words(-6, float(panel.y(value)) + 4, text, "tick", "end")
-    panel.words(-left, -12, _called(second), "tick")
-    panel.x_axis(axis_ticks(first, first.low, first.high, 6), _called(first))
+    panel.words(-left, -12, second.label, "tick")
+    panel.x_axis(axis_ticks(first, first.low, first.high, 6), first.label)
     rows = X[:: -(-len(X) // MOST_DOTS)]
     i, j = c.surface.inputs
     panel.dots(rows[:, i], rows[:, j], dot_size(len(rows), 3.0), "dot ink")

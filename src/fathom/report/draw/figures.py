@@ -78,8 +78,8 @@ def hero(s: Series, narrow: bool) -> str:
     y = limits(s.y, low90, high90, around=s.y)
     ticks = number_ticks(*y, 6)
     panel = Panel(plot_box((width, height), ticks, 44, 32, not s.axis.rule), s.span(), y)
-    panel.y_axis(ticks, y_title(s.facts))
-    panel.x_axis(axis_ticks(s.axis, *s.span(), 5 if narrow else 9), "" if s.axis.rule else _called(s.axis))
+    panel.y_axis(ticks, s.facts.setting.label)
+    panel.x_axis(axis_ticks(s.axis, *s.span(), 5 if narrow else 9), "" if s.axis.rule else s.axis.label)
     panel.band(s.places, low90, high90, "b90")
     panel.band(s.places, low50, high50, "b50")
     panel.curve(s.places, s.whole.mean(), "line main")
@@ -99,16 +99,6 @@ def hero(s: Series, narrow: bool) -> str:
     )
 
 
-def y_title(facts: Facts) -> str:
-    """The target with its unit."""
-    s = facts.setting
-    return f"{s.target} ({s.unit})" if s.unit else s.target
-
-
-def _called(axis: Axis) -> str:
-    return f"{axis.name} ({axis.unit})" if axis.unit else axis.name
-
-
 def _forecast_marks(panel: Panel, s: Series, narrow: bool) -> None:
     """Where the observations end, and the interval that the headline speaks of."""
     if s.end <= s.axis.high:
@@ -116,7 +106,7 @@ def _forecast_marks(panel: Panel, s: Series, narrow: bool) -> None:
     panel.ground(s.axis.high, s.end)
     panel.upright(s.axis.high, "edge", -6)
     x = float(panel.x(s.axis.high))
-    room = x + panel.left - 6.4 * len(y_title(s.facts)) - 16  # the name of the y axis stands on the same line
+    room = x + panel.left - 6.4 * len(s.facts.setting.label) - 16  # the name of the y axis stands on the same line
     last = s.axis.seen(s.axis.high)
     words = next((w for w in (f"last observation {last}", last) if 6.4 * len(w) <= room), "")
     panel.words(x - 5, -10, words, "note", "end")
@@ -197,7 +187,7 @@ def part(s: Series, c: Component, name: str) -> str:
     ticks = number_ticks(*y, 4)
     panel = Panel(plot_box((width, height), ticks, titled=not s.axis.rule), s.span(), y)
     panel.y_axis(ticks, s.unit)
-    panel.x_axis(axis_ticks(s.axis, *s.span(), 5), "" if s.axis.rule else _called(s.axis))
+    panel.x_axis(axis_ticks(s.axis, *s.span(), 5), "" if s.axis.rule else s.axis.label)
     panel.ground(s.axis.high, s.end)
     panel.level(0.0, "zero")
     panel.bands(x, mean, sd)
@@ -239,7 +229,7 @@ def running(s: Series, c: Component, name: str, widest: float) -> str:
     panel = Panel((a, top, w, h - strip - 12), s.span(), y)
     panel.y_axis(ticks, s.unit)
     below = Panel((a, top + h - strip, w, strip), s.span(), (-widest, widest))
-    below.x_axis(axis_ticks(s.axis, *s.span(), 5), "" if s.axis.rule else _called(s.axis))
+    below.x_axis(axis_ticks(s.axis, *s.span(), 5), "" if s.axis.rule else s.axis.label)
     below.level(0.0, "zero")
     size = dot_size(len(s.x[s.shown]), 3.0)
     for area in (panel, below):
@@ -326,6 +316,6 @@ def future(s: Series, x: np.ndarray, path: np.ndarray, every: np.ndarray, number
     panel.band(s.places[seen], low[seen], high[seen], "b90")
     panel.curve(s.x[recent], s.y[recent], "line past")
     panel.curve(np.concatenate([s.x[-1:], x]), np.concatenate([s.y[-1:], path]), "line main")
-    panel.x_axis(axis_ticks(s.axis, start, s.end, 4), "" if s.axis.rule else _called(s.axis))
+    panel.x_axis(axis_ticks(s.axis, start, s.end, 4), "" if s.axis.rule else s.axis.label)
     words = "The last observations in grey, one draw from the model in colour, over its 90 % band."
     return picture(*size, f"A possible future, number {number}", words, [panel.body], "model")

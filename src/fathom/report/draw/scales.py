@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fathom.data.dates import MONTHS
+from fathom.data.dates import MONTHS, day_in_month
 from fathom.data.timeaxis import YEAR, TimeRule
 from fathom.report.facts.setting import DAYS, Axis
 from fathom.report.numbers import MINUS
@@ -49,7 +49,7 @@ def axis_ticks(axis: Axis, low: float, high: float, most: int = 7) -> list[Tick]
         return [(float(year), f"{year:.0f}") for year in years]
     if rule is not None and rule.kind == "date":
         if high - low >= 0.2:
-            return _months(rule, low, high, most)
+            return month_ticks(rule, low, high, most)
         if (high - low) * DAYS >= 3:
             return _days(axis, low, high, max(most // 2, 2))
         return [(value, rule.format(value)) for value, _ in number_ticks(low, high, max(most // 2, 2))]
@@ -75,15 +75,15 @@ def _step(span: float, most: int, choices: tuple[float, ...]) -> float:
     return next(c * power * scale for scale in (1, 10) for c in choices if span / (c * power * scale) <= most)
 
 
-def _months(rule: TimeRule, low: float, high: float, most: int) -> list[Tick]:
-    """Starts of months, thinned to a few; January says its year, and so does the first."""
+def month_ticks(rule: TimeRule, low: float, high: float, most: int, joint: str = " ") -> list[Tick]:
+    """Starts of months, thinned to `most`; January and the first say their year, which `joint` sets off."""
     step = next(step for step in (1, 2, 3, 6, 12, 24) if (high - low) * 12 / step <= most or step == 24)
     found: list[Tick] = []
     for month in range(math.floor(low) * 12, math.ceil(high) * 12 + 1, step):
         place = _start(rule, month)
         if low <= place <= high:
             name = MONTHS[month % 12][:3]
-            found.append((place, f"{name} {month // 12}" if not found or month % 12 == 0 else name))
+            found.append((place, f"{name}{joint}{month // 12}" if not found or month % 12 == 0 else name))
     return found
 
 
@@ -99,8 +99,7 @@ def _start(rule: TimeRule, month: int) -> float:
     """The number at which a month starts, counted in months from the year 0."""
     if rule.grid == "months":
         return month / 12
-    moment = np.datetime64(month - 1970 * 12, "M").astype("datetime64[us]").astype(np.int64)
-    return 1970 + int(moment) / YEAR
+    return 1970 + int(day_in_month(np.array(month), 1)) / YEAR
 
 
 def limits(*values: np.ndarray, around: np.ndarray | None = None, room: float = 0.05) -> tuple[float, float]:

@@ -12,9 +12,10 @@ from html import escape
 import numpy as np
 
 from fathom.report.draw.scales import Scale, Tick
+from fathom.report.facts.part import Z90
 
 SEEN = 0.2  # pixels: a smaller deviation cannot be seen
-Z50, Z90 = 0.6744897501960817, 1.6448536269514722
+Z50 = 0.6744897501960817  # standard deviations from the mean to either end of a 50 % interval
 
 
 def simplified(x: np.ndarray, y: np.ndarray, tolerance: float = SEEN) -> np.ndarray:

@@ -48,6 +48,11 @@ class Axis:
         return self.high - self.low
 
     @property
+    def label(self) -> str:
+        """The name with its unit."""
+        return f"{self.name} ({self.unit})" if self.unit else self.name
+
+    @property
     def record(self) -> str:
         """What the range of the data is called."""
         return "record" if self.rule is not None else "range of the data"
@@ -145,6 +150,11 @@ class Setting:
     spread: float  # standard deviation of the target
     n_rows: int
     source: str
+
+    @property
+    def label(self) -> str:
+        """The target with its unit."""
+        return f"{self.target} ({self.unit})" if self.unit else self.target
 
     @property
     def series(self) -> bool:

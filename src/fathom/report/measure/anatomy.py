@@ -37,6 +37,13 @@ class Anatomy:
         """A part in the user's units."""
         return rescale(part, self.scaler.x_mean, self.scaler.x_sd, self.y_sd)
 
+    def rows(self, values: dict[int, np.ndarray]) -> np.ndarray:
+        """Inputs (n, D) with some columns given, (n) each, and the others at their mean over the data."""
+        rows = np.tile(self.X.mean(axis=0), (len(next(iter(values.values()))), 1))
+        for column, x in values.items():
+            rows[:, column] = x
+        return rows
+
     def at_data(self, chosen: list[int]) -> tuple[np.ndarray, np.ndarray]:
         """Mean and sd of the sum of some parts at the observations themselves."""
         K = sum(self.parts[i].gram(self.posterior.X) for i in chosen)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from fathom.process import Process
+from fathom.report.facts.setting import Axis
 from fathom.report.facts.whole import Agreement, Facts, Outlook
 from fathom.report.model import Fitted, predict, was_searched
 
@@ -22,17 +23,23 @@ def members_of(model: Fitted) -> Weighted:
     return [(posterior, member.weight) for posterior, member in zip(model.posteriors_, model.members_, strict=True)]
 
 
+def steps_ahead(axis: Axis, horizon: float, most: int) -> np.ndarray:
+    """The usual steps of a time from the last observation to the horizon, `most` at most; none of another input."""
+    if axis.rule is None:
+        return np.zeros(0)
+    step = float(axis.rule.future(axis.high, 1)[0]) - axis.high
+    count = int(np.clip((horizon - axis.high) / step + 1e-6, 0, most)) if step > 0 else 0
+    steps = axis.rule.future(axis.high, count) if count else np.zeros(0)
+    return steps[steps <= horizon + 1e-9]
+
+
 def moments(facts: Facts) -> np.ndarray:
     """The usual steps of a series up to the horizon or, without a time, some places beyond the data; else none."""
     axis, horizon = facts.setting.axes[0], facts.components[0].horizon
     if not facts.setting.series or horizon is None or horizon <= axis.high:
         return np.zeros(0)
-    if axis.rule is not None:
-        step = float(axis.rule.future(axis.high, 1)[0]) - axis.high
-        count = int((horizon - axis.high) / step + 1e-6) if step > 0 else 0
-        if 4 <= count <= MOST_STEPS:
-            return axis.rule.future(axis.high, count)
-    return np.linspace(axis.high, horizon, 61)[1:]
+    steps = steps_ahead(axis, horizon, MOST_STEPS + 1)
+    return steps if 4 <= len(steps) <= MOST_STEPS else np.linspace(axis.high, horizon, 61)[1:]
 
 
 def draws(model: Fitted, ahead: np.ndarray) -> np.ndarray:

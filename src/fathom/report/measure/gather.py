@@ -17,6 +17,7 @@ from fathom.report.facts.whole import Facts, Forecast, Outlook
 from fathom.report.measure.anatomy import Anatomy
 from fathom.report.measure.effects import effects, orders
 from fathom.report.measure.factors import factors_of, inputs_of, regions_of
+from fathom.report.measure.future import steps_ahead
 from fathom.report.measure.selection import Selection, select
 from fathom.report.measure.shape import growths_of, head_of, measure
 from fathom.report.measure.uncertainty import estimates
@@ -175,7 +176,7 @@ class _Gathering:
         if len(inputs) != 1:
             return None
         x = self._places(inputs[0])
-        rows = self._rows({inputs[0]: x})
+        rows = self.anatomy.rows({inputs[0]: x})
         mean, sd = self.anatomy.at([i], rows)
         if not self.setting.series:
             return Curve(inputs[0], _numbers(x), _numbers(mean), _numbers(sd), None, None)
@@ -188,14 +189,8 @@ class _Gathering:
             return None
         first, second = self.inputs[i]
         x, y = (np.linspace(a.low, a.high, SIDE) for a in (self.setting.axes[first], self.setting.axes[second]))
-        mean = self.anatomy.mean([i], self._rows({first: np.repeat(x, SIDE), second: np.tile(y, SIDE)}))
+        mean = self.anatomy.mean([i], self.anatomy.rows({first: np.repeat(x, SIDE), second: np.tile(y, SIDE)}))
         return Surface((first, second), _numbers(x), _numbers(y), tuple(_numbers(r) for r in mean.reshape(SIDE, SIDE)))
-
-    def _rows(self, values: dict[int, np.ndarray]) -> np.ndarray:
-        rows = np.tile(self.anatomy.X.mean(axis=0), (len(next(iter(values.values()))), 1))
-        for column, x in values.items():
-            rows[:, column] = x
-        return rows
 
     def _places(self, column: int) -> np.ndarray:
         """Evenly, eight to the shortest cycle as far as that is affordable, and at the data and the steps ahead."""
@@ -207,24 +202,13 @@ class _Gathering:
         own = np.unique(self.anatomy.X[:, column])
         if len(own) <= COARSEST:
             x = np.union1d(x, own)
-        return np.union1d(x, self._ahead()) if end > axis.high else x
-
-    def _ahead(self) -> np.ndarray:
-        """The usual steps from the last observation to the horizon."""
-        rule, column = self.dataset.rule, self.forward
-        if rule is None or column is None or self.horizon is None:
-            return np.zeros(0)
-        last = self.setting.axes[column].high
-        step = float(rule.future(last, 1)[0]) - last
-        count = int(np.clip((self.horizon - last) / step + 1e-6, 0, FINEST)) if step > 0 else 0
-        steps = rule.future(last, count) if count else np.zeros(0)
-        return steps[steps <= self.horizon + 1e-9]
+        return np.union1d(x, steps_ahead(axis, end, FINEST)) if end > axis.high else x
 
     def _forecast(self, components: tuple[Component, ...]) -> Forecast | None:
         axis, horizon = self.setting.axes[0], self.horizon
         if horizon is None or horizon <= axis.high:
             return None
-        x = self._ahead()
+        x = steps_ahead(axis, horizon, FINEST)
         x = x if len(x) else np.linspace(axis.high, horizon, 101)[1:]
         mean, sd = self.anatomy.at(list(range(len(self.parts))), x[:, None])
         mean = mean + self.anatomy.level

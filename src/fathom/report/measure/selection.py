@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fathom.base import linalg
+from fathom.data.dataset import k_folds
 from fathom.report.facts.part import Score, Tag
 from fathom.report.measure.anatomy import Anatomy
 
@@ -34,7 +35,7 @@ def folds(n: int, ordered_by: np.ndarray | None, k: int = FOLDS) -> list[np.ndar
     k = max(2, min(k, n))
     if ordered_by is not None:
         return np.array_split(np.argsort(ordered_by, kind="stable"), k)
-    return [np.sort(part) for part in np.array_split(np.random.default_rng(0).permutation(n), k)]
+    return [test for _, test in k_folds(n, k)]
 
 
 def held_out(anatomy: Anatomy, blocks: list[np.ndarray]) -> np.ndarray:

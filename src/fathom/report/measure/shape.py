@@ -50,7 +50,7 @@ def measure(anatomy: Anatomy, i: int, column: int, factors: Sequence[Factor]) ->
     x = np.unique(anatomy.X[:, column])
     weight = _weight(anatomy, i, x)
     inside = x[applies(weight)]
-    rows = _rows(anatomy, inside, column)
+    rows = anatomy.rows({column: inside})  # the other inputs do not matter to this part
     noise, few = anatomy.noisy[i], len(inside) < FEW
     mean = np.zeros(len(inside)) if noise else anatomy.mean([i], rows)
     change, change_sd = (0.0, 0.0) if noise else anatomy.change(i, rows[[0, -1]])
@@ -105,12 +105,6 @@ def _bend(x: np.ndarray, curve: np.ndarray) -> float:
     return second / first if first * second > 0 else 1.0
 
 
-def _rows(anatomy: Anatomy, x: np.ndarray, column: int) -> np.ndarray:
-    rows = np.tile(anatomy.X.mean(axis=0), (len(x), 1))  # the other inputs do not matter to this part
-    rows[:, column] = x
-    return rows
-
-
 def _weight(anatomy: Anatomy, i: int, x: np.ndarray) -> np.ndarray:
     """The joint weight of the switches of part i along its input; one without any."""
     part = anatomy.user(anatomy.parts[i])
@@ -141,6 +135,6 @@ def _cycle(anatomy: Anatomy, i: int, column: int, factors: Sequence[Factor], x: 
         x = np.clip((x[0] + x[-1] + np.array([-period, period])) / 2, low, high)
     last = max(x[-1] - period, x[0])
     stretches = [np.linspace(x[0], min(x[0] + period, x[-1]), 97), np.linspace(last, x[-1], 97)]
-    first, final = (anatomy.mean([i], _rows(anatomy, s, column)) for s in stretches)
+    first, final = (anatomy.mean([i], anatomy.rows({column: s})) for s in stretches)
     peak, trough = (float(stretches[1][k]) for k in (np.argmax(final), np.argmin(final)))
     return Cycle(period, float(np.ptp(first)), float(np.ptp(final)), peak, trough)

@@ -12,6 +12,7 @@ import numpy as np
 
 from fathom.base import linalg
 from fathom.gp.evidence import Evidence
+from fathom.gp.exact import additive_parts
 from fathom.gp.laplace import curvature, precision
 from fathom.kernels.base import Kernel
 from fathom.kernels.vector import from_vector, to_vector
@@ -22,10 +23,10 @@ WIDEST = 1.0  # sd beyond which a value is not determined: a factor e, or the sd
 MOST_ROWS = 3000  # the curvature costs two evidences for each parameter
 
 
-def estimates(anatomy: Anatomy, examine: bool = True) -> list[tuple[Estimate, ...]]:
+def estimates(anatomy: Anatomy) -> list[tuple[Estimate, ...]]:
     """The parameters of every part, one tuple for each part."""
     slots, values = _user_values(anatomy, anatomy.parts)
-    sds = _spreads(anatomy, values, slots) if examine and len(anatomy.y) <= MOST_ROWS else None
+    sds = _spreads(anatomy, values, slots) if len(anatomy.y) <= MOST_ROWS else None
     found: list[list[Estimate]] = [[] for _ in anatomy.parts]
     for k, (slot, value) in enumerate(zip(slots, values, strict=True)):
         sd, limit = (None, 0.0) if sds is None else (sds[k], slot.limit)
@@ -84,8 +85,6 @@ def _spreads(anatomy: Anatomy, values: np.ndarray, places: list[_Place]) -> list
 
 def _jacobian(anatomy: Anatomy, vector: np.ndarray, values: np.ndarray, step: float = 1e-6) -> np.ndarray:
     """∂(parameters of the parts)/∂(vector): simplification may have merged or scaled what the vector holds."""
-    from fathom.gp.exact import additive_parts
-
     columns = []
     for k in range(len(vector)):
         shift = np.zeros_like(vector)
