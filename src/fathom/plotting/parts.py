@@ -32,6 +32,7 @@ from fathom.report.facts.setting import Axis
 from fathom.report.measure.factors import inputs_of
 from fathom.report.model import Fitted, inputs, predict
 from fathom.report.words.names import title
+from fathom.report.words.text import capital, uncapital
 
 if TYPE_CHECKING:
     from fathom.base.arrays import Rows
@@ -235,12 +236,11 @@ def _draw_part(
 def _head(figure: Figure, panel: Axes, view: _View, axis: Axis, end: float) -> None:
     ahead = f", and on to {axis.place(end)}" if end > axis.high else ""
     words = f"{view.target}, {axis.place(axis.low)} to {axis.place(axis.high)}{ahead}"
-    words = words[:1].upper() + words[1:]
     few = f", one in {view.thinning}" if view.thinning > 1 else ""
     level = float(view.model.components(view.inputs(view.X[:1]))["constant"].mean()[0])
     style.heading(
         figure,
-        words,
+        capital(words),
         f"Dots are observations{few}; the line is what the model expects, with bands of 50 % and 90 %.\n"
         + f"The parts below add up to it, around a level of {style.number_text(level, 4)} {view.unit}".rstrip()
         + ".",
@@ -289,7 +289,7 @@ def _draw_effect(panel: Axes, view: _View, part: tuple[str, Kernel], i: int, col
     panel.set_xlabel(view.label(axis.name))
     panel.set_ylabel(view.unit or view.target)
     words = title(kernel, axis)
-    style.caption(panel, f"{axis.name}: {words[:1].lower()}{words[1:]}", name, colour)
+    style.caption(panel, f"{axis.name}: {uncapital(words)}", name, colour)
 
 
 def _dots(panel: Axes, view: _View, values: np.ndarray, size: float) -> None:

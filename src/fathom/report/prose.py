@@ -15,7 +15,7 @@ from fathom.report.numbers import between, number, percent, quantity
 from fathom.report.words import joint, sentences
 from fathom.report.words import phrases as say
 from fathom.report.words.names import name_of
-from fathom.report.words.text import capital, counted, listed, sentence
+from fathom.report.words.text import capital, counted, listed, sentence, uncapital
 
 LANDMARKS = (0.9, 0.99)  # of the variance
 
@@ -39,7 +39,7 @@ def describe(component: Component) -> Texts:
     axis = say.axis_of(c)
     name, summary = name_of(c.factors, axis, say.measured(c)), say.summary(c)
     if not c.setting.series and c.inputs:
-        name, summary = f"{axis.name}: {name[:1].lower()}{name[1:]}", f"{axis.name}: {summary}"
+        name, summary = f"{axis.name}: {uncapital(name)}", f"{axis.name}: {summary}"
         name, summary = (text.replace(f"units of {axis.name}", "units") for text in (capital(name), summary))
     return Texts(name, sentence(summary), sentences.body(c) + sentences.worth(c), sentences.ahead(c))
 
@@ -200,8 +200,7 @@ def remarks(facts: Facts) -> list[str]:
 
 
 def _short(c: Component) -> str:
-    name = describe(c).name
-    return name[:1].lower() + name[1:]
+    return uncapital(describe(c).name)
 
 
 def _saturation(parts: list[Component]) -> list[str]:

@@ -9,7 +9,7 @@ import numpy as np
 from fathom.predictive import Predictive
 from fathom.report.draw.figures import MOST_DOTS, dot_size, plot_box
 from fathom.report.draw.scales import axis_ticks, limits, number_ticks
-from fathom.report.draw.svg import Panel, picture
+from fathom.report.draw.svg import Panel, picture, thinned
 from fathom.report.facts.part import Z90, Component, Surface
 from fathom.report.facts.whole import Facts
 from fathom.report.numbers import percent
@@ -66,7 +66,7 @@ def predicted(facts: Facts, y: np.ndarray, guess: Predictive) -> str:
     panel.y_axis(ticks, f"observed{f' ({facts.setting.unit})' if facts.setting.unit else ''}")
     panel.x_axis(number_ticks(*ends, 6), "predicted from all other rows")
     panel.curve(np.array(ends), np.array(ends), "zero")
-    thin = slice(None, None, -(-len(y) // MOST_DOTS))
+    thin = thinned(len(y), MOST_DOTS)
     panel.dots(mean[thin], y[thin], dot_size(len(y[thin])), "dot own")
     words = f"{facts.setting.n_rows} rows, each predicted from the others; on the diagonal, prediction and truth agree."
     return picture(width, height, "Predicted and observed", words, [panel.body], "model")
@@ -108,7 +108,7 @@ def heat_map(facts: Facts, c: Component, X: np.ndarray, name: str) -> str:
         panel.words(-6, float(panel.y(value)) + 4, text, "tick", "end")
     panel.words(-left, -12, second.label, "tick")
     panel.x_axis(axis_ticks(first, first.low, first.high, 6), first.label)
-    rows = X[:: -(-len(X) // MOST_DOTS)]
+    rows = X[thinned(len(X), MOST_DOTS)]
     i, j = c.surface.inputs
     panel.dots(rows[:, i], rows[:, j], dot_size(len(rows), 3.0), "dot ink")
     body = [panel.body, _key(c.surface, left + w + 14, top, h)]

@@ -9,7 +9,7 @@ import numpy as np
 
 from fathom.predictive import Predictive
 from fathom.report.draw.scales import axis_ticks, limits, number_ticks
-from fathom.report.draw.svg import Panel, picture
+from fathom.report.draw.svg import Panel, picture, thinned
 from fathom.report.facts.checks import Curves
 from fathom.report.facts.part import Z90, Component
 from fathom.report.facts.setting import Axis
@@ -47,8 +47,8 @@ class Series:
 
     @property
     def shown(self) -> slice:
-        """Which observations are drawn: more than a thousand dots are heavier, not clearer."""
-        return slice(None, None, -(-len(self.x) // MOST_DOTS))
+        """Which observations are drawn."""
+        return thinned(len(self.x), MOST_DOTS)
 
     def span(self) -> tuple[float, float]:
         return self.axis.low, self.end
@@ -160,9 +160,7 @@ def sparkline(c: Component, name: str) -> str:
         return ""
     x, mean = np.array(c.curve.x), np.array(c.curve.mean)
     if c.head == "noise" and c.setting.series:
-        n = len(c.at_data.mean)
-        keep = slice(None, None, -(-n // 150))
-        mean = np.array(c.at_data.mean)[keep]
+        mean = np.array(c.at_data.mean)[thinned(len(c.at_data.mean), 150)]
         x = np.linspace(0, 1, len(mean))
     elif c.horizon is not None and c.curve.input == (c.setting.time or 0):
         seen = x <= c.setting.axes[c.curve.input].high + 1e-9
@@ -285,7 +283,7 @@ def quantiles(curves: Curves) -> str:
     panel, size = _small(ends, limits(z, curves.quantile_low, curves.quantile_high), "residual (sd)")
     panel.band(x, curves.quantile_low, curves.quantile_high, "b90 expected")
     panel.curve(np.array(ends), np.array(ends), "zero")
-    thin = slice(None, None, -(-len(x) // 400))
+    thin = thinned(len(x), 400)
     panel.dots(x[thin], z[thin], 3.2, "dot own")
     panel.x_axis(number_ticks(*ends, 5), "expected of a bell curve (sd)")
     words = "Residuals in order of size against a bell curve; shaded, where 90 % would lie."

@@ -14,14 +14,16 @@ from fathom.kernels.algebra import bind, rescale
 from fathom.kernels.base import Kernel
 from fathom.kernels.syntax import to_text
 from fathom.report.draw.scales import limits
-from fathom.report.draw.svg import Panel, picture
+from fathom.report.draw.svg import Panel, picture, thinned
 from fathom.report.facts.whole import Facts
 from fathom.report.model import Fitted, Searched, was_searched
 from fathom.report.numbers import MINUS
 from fathom.report.words.names import title
 from fathom.report.words.search import SCORES, forecasting, story
-from fathom.report.words.text import listed
+from fathom.report.words.text import listed, uncapital
 from fathom.search.trace import Trace
+
+MOST_DOTS = 300
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ def _added(model: Searched, facts: Facts, parts: list[Kernel]) -> str:
     s = model.scaler_
     users = [rescale(part, s.x_mean, s.x_sd, float(s.y_sd[0])) for part in parts]
     words = [title(part, facts.setting.axes[0]) for part in users]
-    return listed([w[:1].lower() + w[1:] for w in words]) if words else ""
+    return listed([uncapital(w) for w in words]) if words else ""
 
 
 def _number(value: float, sign: bool = False) -> str:
@@ -126,7 +128,7 @@ def _fit(model: Searched, facts: Facts, posterior: Posterior | None, ahead: np.n
     x, y = s.x_back(model.posterior_.X)[:, 0], s.y_back(model.posterior_.Y)[:, 0]
     panel = Panel((4, 4, 212, 112), (axis.low, end), limits(y, room=0.25))
     panel.ground(axis.high, end)
-    thin = slice(None, None, -(-len(x) // 300))
+    thin = thinned(len(x), MOST_DOTS)
     panel.dots(x[thin], y[thin], 1.8)
     if posterior is not None:
         places = np.concatenate([_seen(x), ahead])
@@ -157,7 +159,7 @@ def _truth(model: Searched, posterior: Posterior | None) -> str:
     panel.curve(np.array(ends), np.array(ends), "zero")
     if posterior is not None:
         mean, _ = leave_one_out(posterior)
-        thin = slice(None, None, -(-len(y) // 300))
+        thin = thinned(len(y), MOST_DOTS)
         panel.dots(np.clip(model.scaler_.y_back(mean)[:, 0], *ends)[thin], y[thin], 1.8, "dot own")
     return panel.body
 

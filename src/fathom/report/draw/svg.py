@@ -48,6 +48,11 @@ def _short(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")
 
 
+def thinned(n: int, most: int) -> slice:
+    """Which of n to draw so that no more than `most` are left, evenly apart: the rest would be heavier, not clearer."""
+    return slice(None, None, -(-n // most))
+
+
 def picture(width: float, height: float, title: str, description: str, body: Sequence[str], kind: str = "") -> str:
     """A whole picture: its title and description are for screen readers."""
     return (

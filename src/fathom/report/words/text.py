@@ -24,3 +24,8 @@ def sentence(text: str) -> str:
 def capital(text: str) -> str:
     """The text with a capital."""
     return text[:1].upper() + text[1:]
+
+
+def uncapital(text: str) -> str:
+    """The text without its capital."""
+    return text[:1].lower() + text[1:]

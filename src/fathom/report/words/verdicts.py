@@ -13,6 +13,7 @@ from fathom.data.timeaxis import TimeRule
 from fathom.report.facts.checks import Check
 from fathom.report.facts.setting import Axis
 from fathom.report.numbers import number
+from fathom.report.words.text import capital
 
 LEVEL = 0.05  # at or below it a check has failed
 FIRM = 0.01  # at or below it there is little doubt
@@ -27,7 +28,7 @@ def verdict(check: Check, columns_or_rule: Columns | TimeRule | None = None) -> 
     text = write(check, axis, passed)
     doubt = "" if passed or check.p_value <= FIRM else "perhaps "
     text = text.replace("{perhaps}", doubt)
-    return f"{text[0].upper()}{text[1:]} ({probability(check.p_value)})."
+    return f"{capital(text)} ({probability(check.p_value)})."
 
 
 def failed(checks: Iterable[Check], level: float = LEVEL) -> list[Check]:
