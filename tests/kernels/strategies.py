@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from fathom.kernels import SM, ArcCos, ChangePoint, ChangeWindow, Product, Sum
 from fathom.kernels.leaves import LEAVES
+from tests.kernels.members import Bent, Elementary, Mirrored, Network
 
 positive = st.floats(0.2, 4.0).map(lambda v: float(np.round(v, 3)))
 location = st.floats(-1.0, 3.0).map(lambda v: float(np.round(v, 3)))
@@ -12,7 +13,7 @@ location = st.floats(-1.0, 3.0).map(lambda v: float(np.round(v, 3)))
 
 @st.composite
 def leaves(draw, inputs=None):
-    leaf = draw(st.sampled_from(LEAVES))
+    leaf = draw(st.sampled_from((*LEAVES, Network)))
     chosen = None if inputs is None else (draw(st.sampled_from(inputs)),)
     values = {}
     for p in leaf.parameters:
@@ -26,7 +27,7 @@ def leaves(draw, inputs=None):
 
 
 def trees(inputs=None, max_leaves=5):
-    """Sums, products and switches of up to a few leaves; over the given inputs when there are several."""
+    """Sums, products, switches and dense kernels of a few leaves; over the given inputs when there are several."""
 
     def extend(children):
         chosen = st.none() if inputs is None else st.sampled_from(inputs).map(lambda i: (i,))
@@ -42,6 +43,9 @@ def trees(inputs=None, max_leaves=5):
                 lambda a, b, i, c, w, s: ChangeWindow(a, b, inputs=i, location=c, width=w, steepness=s),
                 *(children, children, chosen, location, positive, positive),
             ),
+            st.builds(lambda pair, v: Elementary(*pair, variance=v), pair, positive),
+            st.builds(lambda child, c: Mirrored(child, location=c), children, location),
+            st.builds(Bent, children),
         )
 
     return st.recursive(leaves(inputs), extend, max_leaves=max_leaves)

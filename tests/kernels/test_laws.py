@@ -10,7 +10,7 @@ from hypothesis import given
 
 from fathom.kernels import LEAVES, SE, WN, ArcCos, Kernel, bind, parse
 from fathom.kernels.laws import check_laws
-from fathom.kernels.stationary import squared_distance
+from fathom.kernels.radial import squared_distance
 from tests.conftest import GRIDS, PLANE
 from tests.kernels.strategies import trees
 

@@ -15,9 +15,11 @@ from typing import Any
 
 _HOMES = {
     "base": ("Kernel", "Leaf", "Parameter", "walk"),
-    "stationary": ("C", "WN", "SE", "RQ", "Per", "MacKay", "Cos", "SM", "Matern12", "Matern32", "Matern52"),
-    "nonstationary": ("Lin", "ArcCos", "Before", "After", "Inside", "Outside"),
-    "leaves": ("LEAVES", "is_noise"),
+    "stationary": ("C", "WN", "Per", "MacKay", "Cos", "SM"),
+    "radial": ("SE", "RQ", "Matern12", "Matern32", "Matern52"),
+    "nonstationary": ("Lin", "Before", "After", "Inside", "Outside"),
+    "dense": ("Dense", "ArcCos"),
+    "leaves": ("LEAVES", "is_noise", "register"),
     "combine": ("Sum", "Product", "ChangePoint", "ChangeWindow"),
     "syntax": ("parse", "KernelSyntaxError"),
     "algebra": (

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import reduce
 from itertools import product as choices
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
 from fathom.base.arrays import Array
 from fathom.kernels.base import Kernel, Leaf, Parameter
 from fathom.kernels.combine import Operator, Product, Sum, Switch, join
-from fathom.kernels.leaves import LEAVES, SE, WN, C, Lin
-from fathom.kernels.nonstationary import RankOne
+from fathom.kernels.leaves import KNOWN, SE, WN, C, Lin
 from fathom.kernels.vector import n_free
+
+Key = tuple[object, ...]  # by which kernels are sorted
+L = TypeVar("L", bound=Leaf)
 
 # -- inputs ------------------------------------------------------------------------------------------------------
 
@@ -50,7 +52,7 @@ def _is_ard(p: Parameter) -> bool:
     return p.size == "per input"
 
 
-def _one_each(kernel: Kernel, p: Parameter, width: int) -> Any:
+def _one_each(kernel: Kernel, p: Parameter, width: int) -> Array:
     value = getattr(kernel, p.name)
     if np.ndim(value) == 0:
         return value if width == 1 else np.full(width, value)
@@ -73,7 +75,7 @@ def _index(kernel: Kernel, chosen: int | str, columns: list[str]) -> int:
 
 def with_names(kernel: Kernel, names: Sequence[str]) -> Kernel:
     """The kernel with column numbers replaced by names, for reading."""
-    changes: dict[str, Any] = {"children": tuple(with_names(child, names) for child in kernel.children)}
+    changes: dict[str, object] = {"children": tuple(with_names(child, names) for child in kernel.children)}
     if kernel.inputs is not None:
         changes["inputs"] = tuple(names[i] if isinstance(i, int) else i for i in kernel.inputs)
     return kernel.replace(**changes)
@@ -82,20 +84,12 @@ def with_names(kernel: Kernel, names: Sequence[str]) -> Kernel:
 # -- scales and units --------------------------------------------------------------------------------------------
 
 
-def scale(kernel: Kernel, factor: Any) -> Kernel:
+def scale(kernel: Kernel, factor: Array) -> Kernel:
     """factor × k, exactly: the factor goes into the variance of one leaf of every product."""
-    return _map_scale(kernel, lambda variance: variance * factor)
+    return kernel.map_scale(lambda variance: variance * factor)
 
 
-def _map_scale(kernel: Kernel, change: Callable[[Any], Any]) -> Kernel:
-    if isinstance(kernel, Product):
-        return kernel.replace(children=(_map_scale(kernel.children[0], change), *kernel.children[1:]))
-    if kernel.children:
-        return kernel.replace(children=tuple(_map_scale(child, change) for child in kernel.children))
-    return kernel.replace(variance=change(kernel.variance))
-
-
-def rescale(kernel: Kernel, shift: Array, spread: Array, y_spread: Any = 1.0) -> Kernel:
+def rescale(kernel: Kernel, shift: Array, spread: Array, y_spread: Array = 1.0) -> Kernel:
     """The kernel in the user's units, from one fitted on x_std = (x − shift)/spread and y_std = (y − m)/y_spread.
 
     rescale(k)(x, x') = y_spread² k((x − shift)/spread, (x' − shift)/spread), to rounding.
@@ -106,7 +100,7 @@ def rescale(kernel: Kernel, shift: Array, spread: Array, y_spread: Any = 1.0) ->
 def _stretch(kernel: Kernel, shift: np.ndarray, spread: np.ndarray) -> Kernel:
     chosen = slice(None) if kernel.inputs is None else np.asarray(kernel.inputs)
     m, s = shift[chosen], spread[chosen]
-    changes: dict[str, Any] = {"children": tuple(_stretch(child, shift, spread) for child in kernel.children)}
+    changes: dict[str, object] = {"children": tuple(_stretch(child, shift, spread) for child in kernel.children)}
     for p in kernel.parameters:
         value = getattr(kernel, p.name)
         if p.unit in ("variance", "number"):
@@ -120,8 +114,6 @@ def _stretch(kernel: Kernel, shift: np.ndarray, spread: np.ndarray) -> Kernel:
 
 
 # -- canonical form ----------------------------------------------------------------------------------------------
-
-RANK = {leaf.name: i for i, leaf in enumerate(LEAVES)} | {"CP": 100, "CW": 101, "Sum": 102, "Product": 103}
 
 
 def canonical(kernel: Kernel, keep_given: bool = False) -> Kernel:
@@ -159,19 +151,21 @@ def _canonical_product(factors: list[Kernel]) -> Kernel:
     return _gather_scale(sorted(factors, key=_unit_key))
 
 
-def _unit_key(factor: Kernel) -> tuple:
+def _unit_key(factor: Kernel) -> Key:
     """Where a factor stands in its product: its scale, which is about to move, must not matter."""
-    held = _scale_of(factor)
+    held = factor.scale_node().variance
     return sort_key(factor if held == 0 else _divided(factor, held))
 
 
-def _merge(nodes: list[Kernel], leaf: type[Leaf], how: Callable[[Any, Any], Kernel], inputs: Any = ()) -> list[Kernel]:
+def _merge(
+    nodes: list[Kernel], leaf: type[L], how: Callable[[L, L], L], inputs: tuple[int | str, ...] | None = ()
+) -> list[Kernel]:
     """Replace all leaves of one class (and, if given, one choice of inputs) by a single one."""
     alike = [n for n in nodes if isinstance(n, leaf) and (inputs == () or n.inputs == inputs)]
-    return [n for n in nodes if not any(n is a for a in alike)] + ([reduce(how, alike)] if alike else [])  # type: ignore[arg-type]
+    return [n for n in nodes if not any(n is a for a in alike)] + ([reduce(how, alike)] if alike else [])
 
 
-def _add(a: Any, b: Any) -> Kernel:
+def _add(a: L, b: L) -> L:
     return a.replace(variance=a.variance + b.variance)
 
 
@@ -185,14 +179,14 @@ def _absorb_into_noise(factors: list[Kernel]) -> list[Kernel]:
     """WN×stationary: only the value at lag zero, the variance, is left."""
     if not any(isinstance(f, WN) for f in factors):
         return factors
-    absorbed: list[Any] = [f for f in factors if isinstance(f, Leaf) and f.stationary]
+    absorbed = [f for f in factors if isinstance(f, Leaf) and f.stationary]
     variance = reduce(lambda v, f: v * f.variance, absorbed, 1.0)
     return [WN(variance=variance)] + [f for f in factors if not any(f is a for a in absorbed)]
 
 
 def _absorb_constants(factors: list[Kernel]) -> list[Kernel]:
     """C×k → k, scaled."""
-    constants: list[Any] = [f for f in factors if isinstance(f, C)]
+    constants = [f for f in factors if isinstance(f, C)]
     others = [f for f in factors if not isinstance(f, C)]
     total = reduce(lambda v, f: v * f.variance, constants, 1.0)
     if not others:
@@ -202,10 +196,10 @@ def _absorb_constants(factors: list[Kernel]) -> list[Kernel]:
 
 def _gather_scale(factors: list[Kernel]) -> Kernel:
     """Move every factor's scale into the first factor, so that equal products look equal."""
-    total: Any = 1.0
+    total: Array = 1.0
     unit = []
     for factor in factors[1:]:
-        held = _scale_of(factor)
+        held = factor.scale_node().variance
         if held not in (0, 1):
             factor = _divided(factor, held)
             total = total * held
@@ -213,30 +207,30 @@ def _gather_scale(factors: list[Kernel]) -> Kernel:
     return join(Product, [scale(factors[0], total) if total != 1.0 else factors[0], *unit])
 
 
-def _divided(kernel: Kernel, held: Any) -> Kernel:
+def _divided(kernel: Kernel, held: Array) -> Kernel:
     """k / held, by division, which leaves exactly 1: a canonical form must be its own canonical form."""
-    return _map_scale(kernel, lambda variance: variance / held)
+    return kernel.map_scale(lambda variance: variance / held)
 
 
-def _scale_of(kernel: Kernel) -> Any:
-    """The variance of the first leaf: what a product pins in all factors but its first."""
-    while kernel.children:
-        kernel = kernel.children[0]
-    return kernel.variance
-
-
-def sort_key(kernel: Kernel) -> tuple:
+def sort_key(kernel: Kernel) -> Key:
     """Orders by structure, then by shape parameters, then by scale."""
     return (_structure_key(kernel), _values(kernel, False), _values(kernel, True))
 
 
-def _structure_key(kernel: Kernel) -> tuple:
+def _structure_key(kernel: Kernel) -> Key:
     inputs = tuple(str(i) for i in kernel.inputs or ())
     statics = tuple(getattr(kernel, field) for field in kernel.static)
-    return (RANK[kernel.name], inputs, statics, tuple(_structure_key(child) for child in kernel.children))
+    return (_rank(kernel), inputs, statics, tuple(_structure_key(child) for child in kernel.children))
 
 
-def _values(kernel: Kernel, scales: bool) -> tuple:
+def _rank(kernel: Kernel) -> int:
+    """Where a class stands: sums and products last."""
+    if isinstance(kernel, Operator):
+        return len(KNOWN) + isinstance(kernel, Product)
+    return list(KNOWN).index(kernel.name)
+
+
+def _values(kernel: Kernel, scales: bool) -> Key:
     own = tuple(
         tuple(float(f"{v:.10g}") for v in np.ravel(getattr(kernel, p.name)))  # rounding must not decide the order
         for p in kernel.parameters
@@ -293,8 +287,3 @@ def n_effective(kernel: Kernel) -> int:
     Counted on the canonical form, where flat directions such as the lengthscale of WN×SE are gone.
     """
     return n_free(canonical(kernel))
-
-
-def is_weight(kernel: Kernel) -> bool:
-    """True for rank-one factors (Lin and the steps and windows of switches)."""
-    return isinstance(kernel, RankOne)

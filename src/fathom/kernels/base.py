@@ -2,7 +2,8 @@
 
 A node answers one question, `evaluate(X, Z, same)`: the matrix of covariances between the rows of X and of Z.
 `same` says that the two are the *same observations*, which is what white noise needs to know: its delta is on the
-observation, not on the value, so repeated inputs get independent noise and `WN(x*, X) = 0` always.
+observation, not on the value, so repeated inputs get independent noise and `WN(x*, X) = 0` always. `vjp` answers the
+same question in NumPy, together with the way back from the gradient in the matrix to that in the parameters.
 
 Nodes hold no arrays of data and know nothing of `y`, noise models or posteriors. This module never imports JAX;
 `fathom.kernels.pytree` registers the nodes with it.
@@ -11,16 +12,18 @@ Nodes hold no arrays of data and know nothing of `y`, noise models or posteriors
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import numpy as np
 
-from fathom.base.arrays import Array, namespace
+from fathom.base.arrays import Array, Namespace, namespace
 
 Kind = Literal["positive", "real", "fixed"]
 Unit = Literal["variance", "length", "frequency", "location", "number"]
+Gradients = dict[tuple[int, str], Array]  # by node, numbered as `walk` does, and parameter; positive ones as logarithms
+Pull = Callable[[np.ndarray], Gradients]  # from the gradient in a matrix (or its diagonal) to those in the parameters
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,7 @@ class Kernel:
     static: ClassVar[tuple[str, ...]] = ()  # fields that belong to the structure
     stationary: ClassVar[bool] = False
     one_input: ClassVar[bool] = False  # reads exactly one column
+    operands: ClassVar[int | None] = 0  # kernels it is made from; None for one or more
     chooses_inputs: ClassVar[bool] = True
     given: frozenset[str] = frozenset()  # parameters the caller named; a fit starts from them, equality ignores it
     __slots__ = ("__dict__", "__weakref__")
@@ -58,17 +62,38 @@ class Kernel:
 
     if TYPE_CHECKING:  # parameters are declared in tables, not as annotations
 
-        def __getattr__(self, name: str) -> Any: ...
+        def __getattr__(self, name: str) -> Array: ...
 
     # -- construction ------------------------------------------------------------------------------------------
 
-    def _set(self, **fields: Any) -> None:
+    def __init__(self, *children: Kernel, inputs: int | str | Sequence[int | str] | None = None, **values: Array):
+        self._check(children, set(values))
+        if isinstance(inputs, (int, str)):
+            inputs = (inputs,)
+        for p in self.parameters:
+            self._set(**{p.name: checked(self.name, p, values.get(p.name, p.default))})
+        for field in self.static:
+            self._set(**{field: values.get(field, getattr(type(self), "default_" + field))})
+        self._set(inputs=None if inputs is None else tuple(inputs), children=children, given=frozenset(values))
+
+    def _check(self, children: tuple[Kernel, ...], named: set[str]) -> None:
+        if unknown := named - {p.name for p in self.parameters} - set(self.static):
+            raise ValueError(f"{self.name} has no parameter {sorted(unknown)[0]!r}: it has {self._known()}")
+        for child in children:
+            if not isinstance(child, Kernel):
+                raise TypeError(f"{self.name} combines kernels, not {type(child).__name__}")
+        n, wanted = len(children), self.operands
+        if n != wanted if wanted is not None else n < 1:
+            words = {None: "one kernel or more", 0: "no kernels", 1: "one kernel"}.get(wanted, f"{wanted} kernels")
+            raise ValueError(f"{self.name} takes {words}, got {n}")
+
+    def _set(self, **fields: object) -> None:
         self.__dict__.update(fields)
 
-    def __setattr__(self, field: str, value: Any) -> None:
+    def __setattr__(self, field: str, value: object) -> None:
         raise AttributeError(f"kernels are immutable: use .replace({field}=...) for a changed copy")
 
-    def replace(self, **changes: Any) -> Self:
+    def replace(self, **changes: object) -> Self:
         """A copy with some parameters, inputs or children changed."""
         known = {p.name for p in self.parameters} | set(self.static) | {"inputs", "children"}
         if unknown := set(changes) - known:
@@ -84,7 +109,7 @@ class Kernel:
         return ", ".join([p.name for p in cls.parameters] + list(cls.static)) or "none"
 
     @classmethod
-    def _raw(cls, **fields: Any) -> Self:
+    def _raw(cls, **fields: object) -> Self:
         """Build without checks: for internal copies and for JAX, which rebuilds nodes around tracers."""
         node = object.__new__(cls)
         node._set(**fields)
@@ -125,10 +150,33 @@ class Kernel:
     def __hash__(self) -> int:
         return hash(self.structure())
 
-    def structure(self) -> tuple:
+    def structure(self) -> tuple[object, ...]:
         """What two kernels share when they differ in parameter values only."""
         statics = tuple(getattr(self, field) for field in self.static)
         return (self.name, self.inputs, statics, tuple(child.structure() for child in self.children))
+
+    # -- scale -------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def has_variance(cls) -> bool:
+        """True when the kernel is its own `variance` times something."""
+        return any(p.name == "variance" for p in cls.parameters)
+
+    def scale_node(self) -> Kernel:
+        """The node whose variance stands for the scale: itself, or what its first operand names."""
+        return self if self.has_variance() or not self.children else self.children[0].scale_node()
+
+    def map_scale(self, change: Callable[[Array], Array]) -> Kernel:
+        """The kernel with its variance changed, by default that of every operand when it has none of its own."""
+        if self.has_variance():
+            return self.replace(variance=change(self.variance))
+        if not self.children:
+            raise ValueError(f"{self.name} has no variance that could be changed")
+        return self.replace(children=tuple(child.map_scale(change) for child in self.children))
+
+    def pins(self, pinned: bool) -> tuple[bool, ...]:
+        """For every operand, whether its scale is pinned (not learnt), given whether this node's is."""
+        return tuple(pinned and i == 0 and not self.has_variance() for i in range(len(self.children)))
 
     # -- text --------------------------------------------------------------------------------------------------
 
@@ -158,13 +206,23 @@ class Kernel:
 
     __call__ = cross
 
-    def evaluate(self, X: Array, Z: Array, same: bool, xp: Any) -> Array:
+    def evaluate(self, X: Array, Z: Array, same: bool, xp: Namespace) -> Array:
+        """Covariances of the rows of X (N, D) and Z (M, D); `same` when they are the same observations."""
         raise NotImplementedError
 
-    def evaluate_diag(self, X: Array, same: bool, xp: Any) -> Array:
+    def evaluate_diag(self, X: Array, same: bool, xp: Namespace) -> Array:
+        """Variances at the rows of X (N), with the noise of the observations when `same`."""
         raise NotImplementedError
 
-    def _ready(self, X: Array, Z: Array) -> tuple[Array, Array, Any]:
+    def vjp(self, X: np.ndarray, Z: np.ndarray, same: bool) -> tuple[np.ndarray, Pull]:
+        """The matrix K of `evaluate`, and a function that takes ∂L/∂K (N, M) to the gradients in all parameters."""
+        raise NotImplementedError
+
+    def vjp_diag(self, X: np.ndarray, same: bool) -> tuple[np.ndarray, Pull]:
+        """The variances of `evaluate_diag`, and the same for the gradient in them (N)."""
+        raise NotImplementedError
+
+    def _ready(self, X: Array, Z: Array) -> tuple[Array, Array, Namespace]:
         xp = namespace(X, Z, *parameter_values(self))
         X, Z = (as_rows(A, xp) for A in (X, Z))
         if X.shape[1] != Z.shape[1]:
@@ -194,7 +252,7 @@ class Kernel:
         return indices
 
 
-def as_rows(A: Array, xp: Any) -> Array:
+def as_rows(A: Array, xp: Namespace) -> Array:
     """A matrix of rows; a vector is read as one column."""
     A = xp.asarray(A, dtype=float) if xp is np else xp.asarray(A)
     if A.ndim == 1:
@@ -204,7 +262,7 @@ def as_rows(A: Array, xp: Any) -> Array:
     return A
 
 
-def checked(owner: str, p: Parameter, value: Any) -> Any:
+def checked(owner: str, p: Parameter, value: object) -> Array:
     """A parameter value as float, read-only float64 array, or whatever JAX put there."""
     jax = sys.modules.get("jax")
     if jax is not None and not isinstance(value, (int, float, list, tuple, np.ndarray, np.generic)):
@@ -220,7 +278,7 @@ def checked(owner: str, p: Parameter, value: Any) -> Any:
     return array
 
 
-def parameter_values(kernel: Kernel) -> list[Any]:
+def parameter_values(kernel: Kernel) -> list[Array]:
     """Every parameter of every node, in the order of `walk`."""
     return [getattr(node, p.name) for node in walk(kernel) for p in node.parameters]
 
@@ -232,17 +290,14 @@ def walk(kernel: Kernel) -> Iterator[Kernel]:
         yield from walk(child)
 
 
+def numbered(parts: Sequence[tuple[Kernel, Gradients]], own: Gradients | None = None) -> Gradients:
+    """The gradients of a node's operands under the numbers that `walk` gives them from that node on."""
+    found, start = dict(own or {}), 1
+    for child, gradients in parts:
+        found.update({(start + node, name): gradient for (node, name), gradient in gradients.items()})
+        start += sum(1 for _ in walk(child))
+    return found
+
+
 class Leaf(Kernel):
     """A base kernel: a variance and a few shape parameters, over the inputs it has chosen (None: all of them)."""
-
-    def __init__(self, *, inputs: int | str | tuple[int | str, ...] | None = None, **values: Any):
-        names = [p.name for p in self.parameters] + list(self.static)
-        if unknown := set(values) - set(names):
-            raise ValueError(f"{self.name} has no parameter {sorted(unknown)[0]!r}: it has {self._known()}")
-        if isinstance(inputs, (int, str)):
-            inputs = (inputs,)
-        for p in self.parameters:
-            self._set(**{p.name: checked(self.name, p, values.get(p.name, p.default))})
-        for field in self.static:
-            self._set(**{field: values.get(field, getattr(type(self), "default_" + field))})
-        self._set(inputs=None if inputs is None else tuple(inputs), children=(), given=frozenset(values))

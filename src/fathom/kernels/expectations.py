@@ -18,7 +18,8 @@ from fathom.base.arrays import Array
 from fathom.kernels.base import Kernel
 from fathom.kernels.combine import Sum
 from fathom.kernels.nonstationary import Lin
-from fathom.kernels.stationary import SE, SM, C
+from fathom.kernels.radial import SE
+from fathom.kernels.stationary import SM, C
 
 NODES = {1: 15, 2: 7, 3: 5}  # of a Gauss-Hermite rule, for each input; more inputs get quasi-random points
 N_SOBOL = 128

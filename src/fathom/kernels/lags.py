@@ -50,7 +50,8 @@ class Lags(Pairs):
 
     def _differences(self, column: int) -> np.ndarray:
         x = self.X[:, column]
-        return np.abs(x[self._rows] - x[self._columns])
+        lags: np.ndarray = np.abs(x[self._rows] - x[self._columns])
+        return lags
 
     def expand(self, values: np.ndarray) -> np.ndarray:
         """The N×N matrix of a vector over lags: lower triangle, zeros above."""
@@ -65,7 +66,8 @@ class Lags(Pairs):
 
     def pull(self, padded: np.ndarray) -> np.ndarray:
         """Sums over all ordered pairs of each lag; `padded` is a lower triangle, flat, with n zeros behind it."""
-        return padded[self._flat] * self._count
+        sums: np.ndarray = padded[self._flat] * self._count
+        return sums
 
 
 class DistinctLags(Lags):

@@ -1,20 +1,18 @@
-"""Base kernels that are not functions of the lag: rank-one weights (lines, steps, windows) and arc-cosine.
+"""Base kernels of rank one: lines, steps and windows, which multiply a function by a weight.
 
-As in `stationary.py`, each states its shape for NumPy and JAX (`weight`) and again with sensitivities
-(`weight_slopes`).
+As in `stationary.py`, each states its weight for NumPy and JAX (`weight`) and again with slopes (`weight_slopes`).
 """
 
 from __future__ import annotations
 
-import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import expit
 
-from fathom.base.arrays import Array, special
-from fathom.kernels.base import VARIANCE, Leaf, Parameter
-from fathom.kernels.stationary import ARD_LENGTHSCALE, Slopes, safe_sqrt
+from fathom.base.arrays import Array, Namespace, special
+from fathom.kernels.base import VARIANCE, Gradients, Leaf, Parameter, Pull
+from fathom.kernels.stationary import Slopes, scaled
 
 LOCATION = Parameter("location", "real", "location", 0.0)
 STEEPNESS = Parameter("steepness", "positive", "frequency", 1.0)
@@ -26,18 +24,31 @@ class RankOne(Leaf):
 
     one_input = True
 
-    def weight(self, x: Array, xp: Any) -> Array:
+    def weight(self, x: Array, xp: Namespace) -> Array:
         raise NotImplementedError
 
     def weight_slopes(self, x: np.ndarray) -> tuple[np.ndarray, Slopes]:
-        """w at the inputs and its sensitivities."""
+        """w at the inputs and its slopes in the parameters."""
         raise NotImplementedError
 
-    def evaluate(self, X: Array, Z: Array, same: bool, xp: Any) -> Array:
+    def evaluate(self, X: Array, Z: Array, same: bool, xp: Namespace) -> Array:
         return self.variance * self.weight(self.columns(X), xp) * self.weight(self.columns(Z), xp).T
 
-    def evaluate_diag(self, X: Array, same: bool, xp: Any) -> Array:
+    def evaluate_diag(self, X: Array, same: bool, xp: Namespace) -> Array:
         return self.variance * self.weight(self.columns(X)[:, 0], xp) ** 2
+
+    def vjp(self, X: np.ndarray, Z: np.ndarray, same: bool) -> tuple[np.ndarray, Pull]:
+        (w, by_w), (v, by_v) = (self.weight_slopes(self.columns(M)[:, 0]) for M in (X, Z))
+
+        def pull(H: np.ndarray) -> Gradients:
+            left, right = self.variance * (H @ v), self.variance * (w @ H)
+            return {(0, "variance"): left @ w, **{(0, p): left @ by_w[p] + right @ by_v[p] for p in by_w}}
+
+        return self.variance * np.multiply.outer(w, v), pull
+
+    def vjp_diag(self, X: np.ndarray, same: bool) -> tuple[np.ndarray, Pull]:
+        w, slopes = self.weight_slopes(self.columns(X)[:, 0])
+        return scaled(self.variance, w**2, {name: 2 * w * slope for name, slope in slopes.items()})
 
 
 class Lin(RankOne):
@@ -46,7 +57,7 @@ class Lin(RankOne):
     name = "Lin"
     parameters = (VARIANCE, LOCATION)
 
-    def weight(self, x: Array, xp: Any) -> Array:
+    def weight(self, x: Array, xp: Namespace) -> Array:
         return x - self.location
 
     def weight_slopes(self, x: np.ndarray) -> tuple[np.ndarray, Slopes]:
@@ -60,7 +71,7 @@ class Before(RankOne):
     parameters: ClassVar[tuple[Parameter, ...]] = (VARIANCE, LOCATION, STEEPNESS)
     side: ClassVar[float] = -1.0
 
-    def weight(self, x: Array, xp: Any) -> Array:
+    def weight(self, x: Array, xp: Namespace) -> Array:
         return special(xp).expit(2 * self.side * self.steepness * (x - self.location))
 
     def weight_slopes(self, x: np.ndarray) -> tuple[np.ndarray, Slopes]:
@@ -83,7 +94,7 @@ class Inside(RankOne):
     name = "Inside"
     parameters: ClassVar[tuple[Parameter, ...]] = (VARIANCE, LOCATION, WIDTH, STEEPNESS)
 
-    def weight(self, x: Array, xp: Any) -> Array:
+    def weight(self, x: Array, xp: Namespace) -> Array:
         rise, fall = self._phases(x)
         return special(xp).expit(rise) * special(xp).expit(fall)
 
@@ -107,71 +118,9 @@ class Outside(Inside):
 
     name = "Outside"
 
-    def weight(self, x: Array, xp: Any) -> Array:
+    def weight(self, x: Array, xp: Namespace) -> Array:
         return 1 - super().weight(x, xp)
 
     def weight_slopes(self, x: np.ndarray) -> tuple[np.ndarray, Slopes]:
         w, slopes = super().weight_slopes(x)
         return 1 - w, {name: -slope for name, slope in slopes.items()}
-
-
-class ArcCos(Leaf):
-    """Arc-cosine kernel of order 0, 1 or 2 (Cho and Saul): an infinitely wide layer of step, ramp or squared-ramp
-    units. With x̃ = ((x − location)/ℓ, 1): |x̃|ⁿ|x̃'|ⁿ J_n(θ)/π, θ the angle between x̃ and x̃'.
-    """
-
-    name = "ArcCos"
-    parameters = (
-        VARIANCE,
-        ARD_LENGTHSCALE,
-        Parameter("location", "fixed", "location", 0.0, size="per input"),
-    )
-    static = ("order",)
-    default_order = 1
-
-    def __init__(self, **values: Any):
-        super().__init__(**values)
-        if self.order not in (0, 1, 2):
-            raise ValueError(f"ArcCos has order 0, 1 or 2, not {self.order}")
-        self._set(order=int(self.order))
-
-    def evaluate(self, X: Array, Z: Array, same: bool, xp: Any) -> Array:
-        A, B = ((self.columns(M) - self.location) / self.lengthscale for M in (X, Z))
-        a, b = 1 + (A**2).sum(-1)[:, None], 1 + (B**2).sum(-1)[None, :]
-        inner = 1 + A @ B.T
-        # |x̃||x̃'| sin θ; gradient 0 where the two coincide, as for safe_sqrt
-        root = safe_sqrt(xp.maximum(a * b - inner**2, 0.0) * (a * b - inner**2 > 1e-14 * a * b), xp)
-        away = math.pi - xp.arctan2(root, inner)
-        return self.variance * self._order_form(inner, a * b, root, away) / math.pi
-
-    def _order_form(self, inner: Array, ab: Array, root: Array, away: Array) -> Array:
-        if self.order == 0:
-            return away
-        if self.order == 1:
-            return root + away * inner
-        return 3 * inner * root + away * (ab + 2 * inner**2)
-
-    def evaluate_diag(self, X: Array, same: bool, xp: Any) -> Array:
-        a = 1 + (((self.columns(X) - self.location) / self.lengthscale) ** 2).sum(-1)
-        return self.variance * a**self.order * (3.0 if self.order == 2 else 1.0)
-
-    def pull_lengthscale(self, X: np.ndarray, H: np.ndarray) -> np.ndarray:
-        """Σ_ij H_ij ∂k_ij/∂ log ℓ_d for unit variance and a symmetric H: the kernel depends on ℓ through the inner
-        product I = x̃ᵀx̃' and the squared norms a, b; ∂I/∂ log ℓ_d = −2 x_d x'_d/ℓ_d², ∂a/∂ log ℓ_d = −2 x_d²/ℓ_d².
-        """
-        A = (self.columns(X) - self.location) / self.lengthscale
-        a = 1 + (A**2).sum(-1)[:, None]
-        inner, ab = 1 + A @ A.T, a * a.T
-        gap = ab - inner**2
-        root = np.sqrt(np.where(gap > 1e-14 * ab, gap, 0.0))
-        away = np.pi - np.arctan2(root, inner)
-        if self.order == 0:
-            inverse = np.divide(1.0, root, out=np.zeros_like(root), where=root > 0)
-            by_inner, by_norm = inverse, -0.5 * inner * inverse / a
-        elif self.order == 1:
-            by_inner, by_norm = away, 0.5 * root / a
-        else:
-            by_inner, by_norm = 4 * (root + away * inner), inner * root / a + away * a.T
-        by_inner, by_norm = H * by_inner, (H * by_norm).sum(1)
-        slope = -2 * ((A * (by_inner @ A)).sum(0) + 2 * by_norm @ A**2) / np.pi
-        return slope if np.ndim(self.lengthscale) else slope.sum()

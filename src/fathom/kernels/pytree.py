@@ -6,25 +6,30 @@ structure. Worker processes that only evaluate kernels in NumPy never import it.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
 
 import jax
 
+from fathom.base.arrays import Array
 from fathom.kernels.base import Kernel
-from fathom.kernels.combine import ChangePoint, ChangeWindow, Product, Sum
-from fathom.kernels.leaves import LEAVES
+from fathom.kernels.combine import Product, Sum
+from fathom.kernels.leaves import KNOWN
+
+Structure = tuple[tuple[int | str, ...] | None, tuple[object, ...]]  # chosen inputs, and static fields
 
 
 def _fields(node: type[Kernel]) -> tuple[str, ...]:
     return ("children", *(p.name for p in node.parameters))
 
 
-def _register(node: type[Kernel]) -> None:
-    def flatten_with_keys(kernel: Kernel) -> tuple[list, tuple]:
+def register(node: type[Kernel]) -> None:
+    """Make a class of kernels a PyTree."""
+
+    def flatten_with_keys(kernel: Kernel) -> tuple[list[tuple[object, Array]], Structure]:
         keyed = [(jax.tree_util.GetAttrKey(f), getattr(kernel, f)) for f in _fields(node)]
         return keyed, (kernel.inputs, tuple(getattr(kernel, f) for f in node.static))
 
-    def unflatten(structure: tuple, values: Any) -> Kernel:
+    def unflatten(structure: Structure, values: Iterable[Array]) -> Kernel:
         inputs, statics = structure
         fields = dict(zip(_fields(node), values, strict=True)) | dict(zip(node.static, statics, strict=True))
         return node._raw(inputs=inputs, **fields)
@@ -32,5 +37,5 @@ def _register(node: type[Kernel]) -> None:
     jax.tree_util.register_pytree_with_keys(node, flatten_with_keys, unflatten)
 
 
-for _node in (*LEAVES, Sum, Product, ChangePoint, ChangeWindow):
-    _register(_node)
+for _node in (*KNOWN.values(), Sum, Product):
+    register(_node)

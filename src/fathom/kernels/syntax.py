@@ -4,23 +4,24 @@
     product = factor { "*" factor }
     factor  = ( "(" kernel ")" | NAME ) [ "[" inputs "]" ] [ "(" arguments ")" ]
 
-Arguments are kernels (of CP and CW) and `parameter=value`; inputs are column numbers or names. A parameter that
-nobody set is not printed.
+Arguments are kernels (of CP, CW and others made from kernels) and `parameter=value`; inputs are column numbers or
+names. A parameter that nobody set is not printed.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Callable
+from typing import NoReturn
 
 import numpy as np
 
-from fathom.kernels.base import Kernel, Leaf
-from fathom.kernels.combine import ChangePoint, ChangeWindow, Operator, Product, Sum, Switch, join
-from fathom.kernels.leaves import LEAVES
+from fathom.base.arrays import Array
+from fathom.kernels.base import Kernel
+from fathom.kernels.combine import Operator, Product, Sum, join
+from fathom.kernels.leaves import KNOWN
 
-NAMES: dict[str, type[Leaf] | type[Switch]] = {leaf.name: leaf for leaf in LEAVES}
-NAMES.update(CP=ChangePoint, CW=ChangeWindow, ChangePoint=ChangePoint, ChangeWindow=ChangeWindow)
+LONG = {"ChangePoint": "CP", "ChangeWindow": "CW"}  # names that are read and never printed
 
 TOKEN = re.compile(
     r"\s*(?:(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(?![A-Za-z_])"
@@ -53,17 +54,17 @@ def to_text(kernel: Kernel, values: bool = True) -> str:
 
 
 def _is_default(kernel: Kernel, field: str) -> bool:
-    return getattr(kernel, field) == getattr(type(kernel), "default_" + field)
+    return bool(getattr(kernel, field) == getattr(type(kernel), "default_" + field))
 
 
-def _array(value: Any) -> np.ndarray:
+def _array(value: Array) -> np.ndarray:
     try:
         return np.asarray(value, dtype=float)
     except (TypeError, ValueError):  # a tracer or a placeholder of tree_map: printed as it prints itself
         return np.asarray(None)
 
 
-def _number_text(value: Any) -> str:
+def _number_text(value: Array) -> str:
     array = _array(value)
     if array.dtype == object:
         return str(value)
@@ -110,7 +111,7 @@ class _Reader:
         self.start, self.position = match.start(self.kind), match.end()
         return left
 
-    def fail(self, expected: str) -> None:
+    def fail(self, expected: str) -> NoReturn:
         found = f"{self.token!r}" if self.token else "the end"
         raise KernelSyntaxError(
             f"cannot read kernel {self.text!r}: expected {expected} at position {self.start + 1}, found {found}"
@@ -132,7 +133,7 @@ class _Reader:
     def product(self) -> Kernel:
         return self.chain(Product, ("*", "×"), self.factor)
 
-    def chain(self, operator: type[Operator], symbols: tuple[str, ...], operand: Any) -> Kernel:
+    def chain(self, operator: type[Operator], symbols: tuple[str, ...], operand: Callable[[], Kernel]) -> Kernel:
         operands = [operand()]
         while any(self.take(symbol) for symbol in symbols):
             operands.append(operand())
@@ -145,22 +146,14 @@ class _Reader:
             return kernel.on(*inputs) if (inputs := self.inputs()) is not None else kernel
         if self.kind != "name":
             self.fail("a kernel")
-        node = NAMES.get(self.token)
+        node = KNOWN.get(LONG.get(self.token, self.token))
         if node is None:
-            self.fail(f"a kernel ({', '.join(sorted(set(NAMES) - {'ChangePoint', 'ChangeWindow'}))})")
-        assert node is not None
+            self.fail(f"a kernel ({', '.join(sorted(KNOWN))})")
         self.advance()
         inputs = self.inputs()
         operands, values = self.arguments()
-        return self.build(node, operands, {**values, "inputs": inputs})
-
-    def build(self, node: type[Leaf] | type[Switch], operands: list[Kernel], values: dict[str, Any]) -> Kernel:
-        wanted = 2 if issubclass(node, Switch) else 0
-        if len(operands) != wanted:
-            which = f"{wanted} kernels" if wanted else "no kernels"
-            raise KernelSyntaxError(f"cannot read kernel {self.text!r}: {node.name} takes {which}, got {len(operands)}")
         try:
-            return node(*operands, **values)
+            return node(*operands, inputs=inputs, **values)
         except ValueError as problem:
             raise KernelSyntaxError(f"cannot read kernel {self.text!r}: {problem}") from None
 
@@ -181,13 +174,13 @@ class _Reader:
                 self.need("]")
                 return tuple(chosen)
 
-    def arguments(self) -> tuple[list[Kernel], dict[str, Any]]:
+    def arguments(self) -> tuple[list[Kernel], dict[str, Array]]:
         operands: list[Kernel] = []
-        values: dict[str, Any] = {}
+        values: dict[str, Array] = {}
         if not self.take("(") or self.take(")"):
             return operands, values
         while True:
-            if self.kind == "name" and self.token not in NAMES:
+            if self.kind == "name" and self.token not in KNOWN and self.token not in LONG:
                 name = self.advance()
                 self.need("=")
                 values[name] = self.value()
@@ -197,7 +190,7 @@ class _Reader:
                 self.need(")")
                 return operands, values
 
-    def value(self) -> Any:
+    def value(self) -> Array:
         if self.take("["):
             items = [self.value()]
             while self.take(","):

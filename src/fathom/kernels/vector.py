@@ -9,13 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from fathom.base.arrays import Array, namespace
 from fathom.kernels.base import Kernel, Parameter
-from fathom.kernels.combine import Product
 
 
 @dataclass(frozen=True)
@@ -49,9 +47,8 @@ def slots(kernel: Kernel) -> tuple[Slot, ...]:
 def _walk_pinned(kernel: Kernel, pinned: bool) -> Iterator[tuple[Kernel, bool]]:
     """Nodes in the order of `walk`, each with whether its scale is pinned by a product above it."""
     yield kernel, pinned
-    later = isinstance(kernel, Product)
-    for i, child in enumerate(kernel.children):
-        yield from _walk_pinned(child, pinned if i == 0 else later)
+    for child, below in zip(kernel.children, kernel.pins(pinned), strict=True):
+        yield from _walk_pinned(child, below)
 
 
 def n_free(kernel: Kernel) -> int:
@@ -74,7 +71,7 @@ def to_vector(kernel: Kernel) -> Array:
 def from_vector(kernel: Kernel, vector: Array, where: tuple[Slot, ...] | None = None) -> Kernel:
     """The kernel with its free parameters replaced by those of the vector."""
     xp = namespace(vector)
-    changes: dict[int, dict[str, Any]] = {}
+    changes: dict[int, dict[str, Array]] = {}
     nodes = [node for node, _ in _walk_pinned(kernel, False)]
     for slot in slots(kernel) if where is None else where:
         flat = vector[slot.start : slot.start + slot.size]
@@ -89,7 +86,7 @@ def from_vector(kernel: Kernel, vector: Array, where: tuple[Slot, ...] | None = 
     return _rebuild(kernel, changes, counter)
 
 
-def _rebuild(node: Kernel, changes: dict[int, dict[str, Any]], counter: Iterator[int]) -> Kernel:
+def _rebuild(node: Kernel, changes: dict[int, dict[str, Array]], counter: Iterator[int]) -> Kernel:
     fields = {**node.__dict__, **changes.get(next(counter), {})}
     if node.children:
         fields["children"] = tuple(_rebuild(child, changes, counter) for child in node.children)
@@ -123,7 +120,19 @@ class Unpacking:
         return nodes
 
 
-def _shaped(before: Any, flat: np.ndarray, slot: Slot) -> np.ndarray:
+def subtree(nodes: list[Kernel], index: int) -> Kernel:
+    """The kernel that starts at one of the nodes, given in the order of `walk`, whose children may be out of date."""
+    return _assembled(nodes, iter(range(index, len(nodes))))
+
+
+def _assembled(nodes: list[Kernel], counter: Iterator[int]) -> Kernel:
+    node = nodes[next(counter)]
+    if not node.children:
+        return node
+    return type(node)._raw(**node.__dict__ | {"children": tuple(_assembled(nodes, counter) for _ in node.children)})
+
+
+def _shaped(before: Array, flat: np.ndarray, slot: Slot) -> np.ndarray:
     """Free entries behind those that are held."""
     head = np.reshape(np.asarray(before), -1)[: slot.held]
     return np.reshape(np.concatenate([head, flat]), slot.shape)
