@@ -1,5 +1,6 @@
-"""The picture of a deep GP: the composition, and every unit of every layer with its inducing values and draws
-(as in the figures of the DGPS thesis, chapter 5).
+"""The picture of a deep GP: the composition, and every unit of every layer with its inducing points and draws.
+
+As in the figures of the DGPS thesis, chapter 5.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class Layered(Protocol):
 def layers(
     model: Layered, X: Rows | None = None, y: Rows | None = None, *, n_draws: int = DRAWS, seed: int = 0
 ) -> Figure:
-    """A fitted deep model of one input: its predictive distribution with draws of whole functions, then every unit.
+    """Draw a fitted deep model of one input: its predictive distribution with whole functions, then every unit.
 
     A unit of one input is drawn against that input, with its inducing points; a unit of several against the model's
     input, through the layers below it. `X` and `y` are shown if given. Works for every inference method.

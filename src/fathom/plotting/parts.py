@@ -31,8 +31,8 @@ from fathom.predictive import Predictive
 from fathom.report.facts.setting import Axis
 from fathom.report.measure.factors import inputs_of
 from fathom.report.model import Fitted, inputs, predict
-from fathom.report.words.names import title
 from fathom.report.words.text import capital, uncapital
+from fathom.report.words.titles import title
 
 if TYPE_CHECKING:
     from fathom.base.arrays import Rows
@@ -83,7 +83,7 @@ class _View:
 
     @property
     def thinning(self) -> int:
-        """Of how many rows one is drawn: a picture of thousands more would be heavier, not clearer."""
+        """How many rows there are to one that is drawn: thousands more would be heavier, not clearer."""
         return -(-len(self.X) // MOST_DOTS)
 
     def axis(self, i: int) -> Axis:
@@ -111,7 +111,7 @@ def components(
     dataset: Dataset | None = None,
     horizon: int = 0,
 ) -> Figure:
-    """The data, the forecast and every additive part of a fitted regressor.
+    """Draw the data, the forecast and every additive part of a fitted regressor.
 
     With one input: the data and the posterior, continued by `horizon` steps, above one panel for each part. With
     several: the effect of each part that depends on a single input. `dataset` lends names, units and dates; without

@@ -48,12 +48,12 @@ class Layout:
     gap: float
 
     def figure(self, n_parts: int) -> float:
-        """The height of the whole."""
+        """Height of a figure with so many parts, in inches."""
         return self.header + self.first + n_parts * (self.gap + self.others) + FOOTER
 
 
 def curve(panel: Axes, x: np.ndarray, predictive: Predictive, colour: str, line: bool = True) -> None:
-    """The mean as a line in its bands."""
+    """Draw a predictive mean as a line inside its bands."""
     for level, opacity in BANDS:
         lower, upper = predictive.interval(level)
         panel.fill_between(x, lower, upper, color=colour, alpha=opacity, lw=0)
@@ -62,7 +62,7 @@ def curve(panel: Axes, x: np.ndarray, predictive: Predictive, colour: str, line:
 
 
 def end_labels(panel: Axes, end: float, predictive: Predictive, colour: str, height: float, line: str | None) -> None:
-    """Names beside the ends of the bands and of the line, if there is one, as far as there is room for them."""
+    """Write names beside the ends of the bands, and of the line unless its name is None, as far as there is room."""
     low, high = panel.get_ylim()
     least = 11 / (72 * height) * (high - low)  # apart: one line of text
     ends = [(line, float(predictive.mean()[-1]))] if line is not None else []
@@ -82,7 +82,7 @@ def end_labels(panel: Axes, end: float, predictive: Predictive, colour: str, hei
 
 
 def caption(panel: Axes, words: str, kernel: str, colour: str) -> None:
-    """Above a panel: what it shows in words, and in the kernel language."""
+    """Write above a panel what it shows, in words and in the kernel language."""
     crowded = 0.073 * len(words) + 0.06 * len(kernel) > 6.4  # inches on one line
     lines = textwrap.fill(words, 60) if crowded else words
     for text, x, look in (
@@ -93,7 +93,7 @@ def caption(panel: Axes, words: str, kernel: str, colour: str) -> None:
 
 
 def note(panel: Axes, x: float, words: str, colour: str, left: bool) -> None:
-    """A few words just above a panel, to the left or to the right of a place on its axis."""
+    """Write a few words just above a panel, to the left or to the right of a place on its axis."""
     panel.annotate(
         *(words, (x, 1), (-4 if left else 4, 4)),
         xycoords=("data", "axes fraction"),
@@ -105,7 +105,7 @@ def note(panel: Axes, x: float, words: str, colour: str, left: bool) -> None:
 
 
 def heading(figure: Figure, words: str, below: str) -> None:
-    """The title of a figure, which is also its name for screen readers, and how to read it."""
+    """Write the title of a figure, which is also its name for screen readers, and below it how to read the figure."""
     figure.set_label(words)
     height = figure.get_figheight()
     figure.text(0.2 / WIDTH, 1 - 0.32 / height, words, fontsize=13, weight="bold", va="baseline")
@@ -113,7 +113,7 @@ def heading(figure: Figure, words: str, below: str) -> None:
 
 
 def tidy(panel: Axes, bottom: bool) -> None:
-    """Few ticks, faint lines, no box."""
+    """Leave a panel few ticks and faint lines, and no box."""
     for side in ("top", "left", "right"):
         panel.spines[side].set_visible(False)
     panel.spines["bottom"].set_visible(bottom)
@@ -136,14 +136,14 @@ def number_text(value: float, digits: int = 6) -> str:
 
 
 def stack(n_parts: int, layout: Layout) -> tuple[Figure, list[Axes]]:
-    """A figure with one panel over `n_parts` others, still to be placed."""
+    """Make a figure with one panel and `n_parts` below it, which `place` then puts in their places."""
     figure = Figure(figsize=(WIDTH, layout.figure(n_parts)))
     labels = ["whole", *(f"part {i + 1}" for i in range(n_parts))]
     return figure, [figure.add_axes((0.1, 0.1, 0.8, 0.1), label=label) for label in labels]
 
 
 def place(figure: Figure, panels: Sequence[Axes], layout: Layout) -> None:
-    """Panels flush with each other; the left margin fits the longest number."""
+    """Put panels below each other, with a left margin that fits the longest number."""
     height = figure.get_figheight()
     longest = max(len(number_text(tick)) for panel in panels for tick in panel.get_yticks())
     left = 0.4 + 0.075 * max(longest, 3)

@@ -13,7 +13,7 @@ _ROUND_YEARS, _ROUND = [1, 2, 5, 10], [1, 2, 2.5, 5, 10]
 
 
 def set_time_ticks(axis: Axis, rule: TimeRule | None, low: float, high: float) -> None:
-    """Whole years on a long axis of dates, months on a shorter one, and otherwise round numbers."""
+    """Put ticks at whole years of a long axis of dates, at months of a shorter one, and otherwise at round numbers."""
     is_date = rule is not None and rule.kind == "date"
     in_years = rule is not None and rule.kind in ("date", "decimal year")
     if in_years and high - low >= 4:

@@ -1,4 +1,9 @@
-"""The report on a fitted model: facts first (numbers, in the reader's units), then the words that state them.
+"""The page that explains a fitted model: facts are measured, put into words, drawn, and set in order.
 
-`facts.gather` measures a model, `prose` turns what it found into English; neither needs the other's insides.
+- `model`: what the room needs of a model. `numbers`: how a reader writes numbers.
+- `facts/`: what a page states, as plain values. `measure/`: where these values come from.
+- `words/` and `prose`: facts in English. `draw/`: facts as SVG.
+- `contents`: everything one page says. `document` sets it in HTML, `plaintext` in Markdown and JSON.
+
+A file imports from its own line and those above it. May import every room up to `search`.
 """

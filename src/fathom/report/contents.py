@@ -23,7 +23,7 @@ from fathom.report.words.verdicts import verdict
 
 @dataclass(frozen=True)
 class Origin:
-    """Where the page comes from, for its fine print."""
+    """How the page came about, for its fine print: the command, the time it took, and the seed."""
 
     command: str = ""
     seconds: float | None = None
@@ -32,7 +32,7 @@ class Origin:
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """The facts, the checks, and the words and curves that belong to them."""
+    """Everything one page says, whatever its format: facts, checks, curves and words."""
 
     model: Fitted
     dataset: Dataset
@@ -57,7 +57,7 @@ class Report:
 
     @property
     def version(self) -> str:
-        """Of the software."""
+        """The version of Fathom that says it."""
         return fathom.__version__
 
     def texts(self) -> list[prose.Texts]:
@@ -77,7 +77,7 @@ class Report:
         return verdict(check, self.dataset.columns)
 
     def sure(self) -> list[tuple[str, str]]:
-        """How sure one can be, in three lines: (what about, sentence)."""
+        """How sure one can be, as three pairs (topic, sentence)."""
         return [
             ("Explained", sure.explained(self.facts)),
             ("Checked", sure.checked(self.whole(), self.dataset.columns)),
@@ -86,7 +86,7 @@ class Report:
 
 
 def make(model: Fitted, dataset: Dataset, origin: Origin | None = None, horizon: float | None = None) -> Report:
-    """Gather everything. `horizon` is the value of the input to which a series is continued."""
+    """Measure and check a model; `horizon` is the value of the input to which a series is continued."""
     facts = gather(model, dataset, horizon)
     _same_data(model, dataset)
     ahead = future.moments(facts)

@@ -1,9 +1,9 @@
-"""The report as one self-contained HTML file, and the same facts as Markdown and JSON.
+"""The report as one self-contained HTML file; `write` makes Markdown and JSON of the same facts too.
 
     >>> write(model, dataset, "report.html", command="fathom report airline")
 
-Words come from `prose` and `verdicts`, pictures from `figures`, `effectsview` and `pathview`; here they are put in
-order. The file needs no network, and no script to be read.
+Words come from `prose` and `words/`, pictures from `draw/`; here they are put in order. The file needs no network, and
+no script to be read.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ from fathom.data.dataset import Dataset
 from fathom.data.dates import MONTHS
 from fathom.report import plaintext, prose
 from fathom.report.contents import Origin, Report, make
-from fathom.report.draw import effects as effectsview
-from fathom.report.draw import figures
-from fathom.report.draw.path import path_of
-from fathom.report.facts.checks import Check
+from fathom.report.draw import effects, residuals
+from fathom.report.draw.search import path_of
+from fathom.report.draw.series import Series, future, hero, part, running, sparkline
+from fathom.report.facts.checks import Check, Curves
 from fathom.report.facts.part import Component
+from fathom.report.facts.setting import Axis
 from fathom.report.model import Fitted, predict, was_searched
 from fathom.report.numbers import percent, quantity
 from fathom.report.words.parameters import rounded, rows
@@ -47,7 +48,7 @@ def write(
     horizon: float | None = None,
     form: str = "html",
 ) -> Report:
-    """Write the report on a fitted model of the data, whole or not at all; returns what it says.
+    """Write the report on a model of the data it was fitted to, whole or not at all, and return what it says.
 
     `horizon` is the value of the input to which a series is continued, a tenth of its range without it. `command`
     reproduces the page. `form` is "html", "markdown" or "json".
@@ -73,7 +74,7 @@ def _words(text: str) -> Markup:
 
 
 def html(report: Report) -> str:
-    """The page."""
+    """The report as a page of HTML."""
     templates = files("fathom.report") / "templates"
     template = _environment().from_string((templates / "report.html.j2").read_text(encoding="utf-8"))
     style = (templates / "style.css").read_text(encoding="utf-8")
@@ -85,7 +86,7 @@ def html(report: Report) -> str:
 
 
 def view(report: Report) -> dict[str, object]:
-    """The parts of the page, pictures drawn."""
+    """What the template shows, by name, with the pictures drawn."""
     facts, texts = report.facts, report.texts()
     tints = _tints(facts.components)
     series = _series(report) if facts.setting.series else None
@@ -96,7 +97,7 @@ def view(report: Report) -> dict[str, object]:
         "summary": prose.executive_summary(facts),
         "remarks": prose.remarks(facts),
         "hero": _hero(report, series),
-        "orders": effectsview.orders(facts),
+        "orders": effects.orders(facts),
         "parts": [_row(c, t, tint) for c, t, tint in zip(facts.components, texts, tints, strict=True)],
         "sections": [
             _section(report, series, c, t, tint) for c, t, tint in zip(facts.components, texts, tints, strict=True)
@@ -124,11 +125,11 @@ def _tints(components: tuple[Component, ...]) -> list[str]:
     return found
 
 
-def _series(report: Report) -> figures.Series:
+def _series(report: Report) -> Series:
     x, y = report.dataset.X[:, 0], np.asarray(report.dataset.y, dtype=float).reshape(-1)
     order = np.argsort(x, kind="stable")
     places = _places(report, x[order])
-    return figures.Series(report.facts, order, x[order], y[order], places, predict(report.model, places[:, None]))
+    return Series(report.facts, order, x[order], y[order], places, predict(report.model, places[:, None]))
 
 
 def _places(report: Report, x: np.ndarray) -> np.ndarray:
@@ -139,18 +140,18 @@ def _places(report: Report, x: np.ndarray) -> np.ndarray:
     return np.concatenate([np.unique(x), report.ahead]) if regular else drawn
 
 
-def _hero(report: Report, series: figures.Series | None) -> list[Markup]:
+def _hero(report: Report, series: Series | None) -> list[Markup]:
     """The picture of the first screen: of a series, for wide and for narrow pages; of several inputs, two."""
     if series is not None:
-        return [Markup(figures.hero(series, narrow)) for narrow in (False, True)]
+        return [Markup(hero(series, narrow)) for narrow in (False, True)]
     y = np.asarray(report.dataset.y, dtype=float).reshape(-1)
-    truth = effectsview.predicted(report.facts, y, report.model.leave_one_out())
-    return [Markup(effectsview.importance(report.facts)), Markup(truth)]
+    truth = effects.predicted(report.facts, y, report.model.leave_one_out())
+    return [Markup(effects.importance(report.facts)), Markup(truth)]
 
 
 def _row(c: Component, texts: prose.Texts, tint: str) -> dict[str, object]:
     share = max(c.score.delta_r2, 0.0)
-    spark = effectsview.tiny_map(c, texts.name) if c.surface is not None else figures.sparkline(c, texts.name)
+    spark = effects.tiny_map(c, texts.name) if c.surface is not None else sparkline(c, texts.name)
     tag = c.score.tag
     return {
         "number": c.number,
@@ -165,9 +166,7 @@ def _row(c: Component, texts: prose.Texts, tint: str) -> dict[str, object]:
     }
 
 
-def _section(
-    report: Report, series: figures.Series | None, c: Component, texts: prose.Texts, tint: str
-) -> dict[str, object]:
+def _section(report: Report, series: Series | None, c: Component, texts: prose.Texts, tint: str) -> dict[str, object]:
     return {
         "number": c.number,
         "name": texts.name,
@@ -182,25 +181,25 @@ def _section(
     }
 
 
-def _pictures(report: Report, series: figures.Series | None, c: Component, name: str) -> list[tuple[Markup, str]]:
+def _pictures(report: Report, series: Series | None, c: Component, name: str) -> list[tuple[Markup, str]]:
     """The pictures of a component with what stands below them."""
     facts, X = report.facts, report.dataset.X
     if series is not None:
         alone = "This part alone, with bands of 50 % and 90 %; tinted, the forecast"
         if c.head == "noise":
-            return [(Markup(figures.part(series, c, name)), "What it takes of each observation")]
+            return [(Markup(part(series, c, name)), "What it takes of each observation")]
         first = "this part" if c.number == 1 else "all parts so far"
         whole = f"The level and {first}, over the observations; below, what is left, on one scale throughout"
         return [
-            (Markup(figures.part(series, c, name)), alone),
-            (Markup(figures.running(series, c, name, _widest(report))), whole),
+            (Markup(part(series, c, name)), alone),
+            (Markup(running(series, c, name, _widest(report))), whole),
         ]
     if c.surface is not None:
         below = "Shades of colour raise, grey lowers; dots are rows of the data"
-        return [(Markup(effectsview.heat_map(facts, c, X, name)), below)]
+        return [(Markup(effects.heat_map(facts, c, X, name)), below)]
     if c.curve is not None and c.head != "noise":
         below = "The effect, with bands of 50 % and 90 %; ticks are rows of the data"
-        return [(Markup(effectsview.effect(facts, c, X, name)), below)]
+        return [(Markup(effects.effect(facts, c, X, name)), below)]
     return []
 
 
@@ -215,14 +214,7 @@ def _checks(report: Report) -> dict[str, object]:
     """Small pictures of the residuals with their verdicts, and the checks without a picture."""
     whole = {c.statistic: c for c in report.whole()}
     axis = report.facts.setting.axes[report.facts.setting.time or 0]
-    shown = []
-    if len(report.curves.lag):
-        shown.append(
-            (figures.autocorrelation(report.curves, axis), "Does one residual foretell the next?", ["autocorrelation"])
-        )
-        shown.append((figures.periodogram(report.curves, axis), "Does anything left over repeat?", ["periodogram_max"]))
-    shape = ["qq_high", "qq_low", "normality"]
-    shown.append((figures.quantiles(report.curves), "Are the surprises of the size expected?", shape))
+    shown = _residual_pictures(report.curves, axis)
     pictured = {name for _, _, names in shown for name in names}
     others = [c for name, c in whole.items() if name not in pictured] + [
         c for c in report.whole() if c.statistic in whole and whole[c.statistic] is not c
@@ -244,13 +236,28 @@ def _checks(report: Report) -> dict[str, object]:
     }
 
 
+def _residual_pictures(curves: Curves, axis: Axis) -> list[tuple[str, str, list[str]]]:
+    """What is drawn of the residuals: picture, question, and the checks that answer it."""
+    shown = [
+        (residuals.quantiles(curves), "Are the surprises of the size expected?", ["qq_high", "qq_low", "normality"])
+    ]
+    if not len(curves.lag):
+        return shown
+    lags = (residuals.autocorrelation(curves, axis), "Does one residual foretell the next?", ["autocorrelation"])
+    return [
+        lags,
+        (residuals.periodogram(curves, axis), "Does anything left over repeat?", ["periodogram_max"]),
+        *shown,
+    ]
+
+
 def _verdicts(report: Report, checks: list[Check]) -> list[tuple[str, bool]]:
     """What failed of several checks behind one picture or, if nothing did, the last, which sums them up."""
     return [(report.say(c), False) for c in failed(checks)] or [(report.say(c), True) for c in checks[-1:]]
 
 
-def _futures(report: Report, series: figures.Series | None) -> list[Markup]:
+def _futures(report: Report, series: Series | None) -> list[Markup]:
     if series is None or not len(report.ahead):
         return []
     draws = report.futures
-    return [Markup(figures.future(series, report.ahead, path, draws, k + 1)) for k, path in enumerate(draws)]
+    return [Markup(future(series, report.ahead, path, draws, k + 1)) for k, path in enumerate(draws)]

@@ -1,4 +1,4 @@
-"""The report without pictures: Markdown to read, JSON to compute with. The same facts, the same words."""
+"""The report without pictures, in the same words: Markdown to read, JSON to compute with."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fathom.report.words.verdicts import failed
 
 
 def json_text(report: Report) -> str:
-    """Facts, checks, agreement and trace; numbers that JSON does not know are null."""
+    """The report as JSON: facts, checks with their verdicts, agreement and trace. NaN and infinity become null."""
     trace = report.model.trace_ if was_searched(report.model) else None
     found = {
         "title": report.title,
@@ -47,7 +47,7 @@ def _plain(value: object) -> object:
 
 
 def markdown(report: Report) -> str:
-    """The page as text."""
+    """The report as Markdown."""
     blocks = [f"# {escape(report.title)}", escape(report.headline), *_parts(report), *_sure(report)]
     blocks += [*_sections(report), *_checks(report), *_search(report), *_fine_print(report)]
     return "\n\n".join(block for block in blocks if block) + "\n"

@@ -14,8 +14,8 @@ from fathom.report.measure.selection import LEAST_GAIN
 from fathom.report.numbers import between, number, percent, quantity
 from fathom.report.words import joint, sentences
 from fathom.report.words import phrases as say
-from fathom.report.words.names import name_of
 from fathom.report.words.text import capital, counted, listed, sentence, uncapital
+from fathom.report.words.titles import name_of
 
 LANDMARKS = (0.9, 0.99)  # of the variance
 
@@ -76,7 +76,7 @@ def headline(facts: Facts) -> str:
 
 
 def _noise(facts: Facts) -> str:
-    """The noise of the whole, and whether it has changed along the record."""
+    """How large the noise is, and whether it has changed along the record."""
     first, last, unit = facts.noise_start, facts.noise_end, facts.setting.unit
     if facts.noise_sd <= 0:
         return "no noise"
@@ -86,7 +86,7 @@ def _noise(facts: Facts) -> str:
 
 
 def _clauses(parts: list[Component]) -> list[str]:
-    """One for each part; where it applies is said once for neighbours that share it."""
+    """A clause for each part; neighbours that apply in the same place say so once."""
     places = [say.place(c) for c in parts]
     last = [k + 1 == len(parts) or places[k + 1] != places[k] for k in range(len(parts))]
     tails = [f" ({where})" if where and shown else "" for where, shown in zip(places, last, strict=True)]

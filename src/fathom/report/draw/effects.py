@@ -7,9 +7,8 @@ from html import escape
 import numpy as np
 
 from fathom.predictive import Predictive
-from fathom.report.draw.figures import MOST_DOTS, dot_size, plot_box
 from fathom.report.draw.scales import axis_ticks, limits, number_ticks
-from fathom.report.draw.svg import Panel, picture, thinned
+from fathom.report.draw.svg import MOST_DOTS, Panel, dot_size, picture, plot_box, thinned
 from fathom.report.facts.part import Z90, Component, Surface
 from fathom.report.facts.whole import Facts
 from fathom.report.numbers import percent
@@ -19,7 +18,7 @@ MOST_BARS = 12
 
 
 def importance(facts: Facts) -> str:
-    """Bars: the share of variance that each input accounts for, darker where it acts alone."""
+    """Bars for the share of variance that each input accounts for, darker for what it does alone."""
     shown = facts.effects[:MOST_BARS]
     names = [facts.setting.axes[e.input].name for e in shown]
     width, row, top = 380.0, 30.0, 26.0
@@ -57,7 +56,7 @@ def orders(facts: Facts) -> list[tuple[str, float, str]]:
 
 
 def predicted(facts: Facts, y: np.ndarray, guess: Predictive) -> str:
-    """Every observation against what the others predict for it."""
+    """Each observation against the prediction from all others."""
     mean = np.asarray(guess.mean(), dtype=float)
     ends = limits(y, mean)
     width, height = 380.0, 300.0

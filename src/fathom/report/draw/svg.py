@@ -6,14 +6,16 @@ Curves are simplified to what can be seen, a fifth of a pixel.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from html import escape
 
 import numpy as np
 
-from fathom.report.draw.scales import Scale, Tick
+from fathom.report.draw.scales import Scale, Tick, number_ticks
 from fathom.report.facts.part import Z90
 
+MOST_DOTS = 1200  # in one picture
 SEEN = 0.2  # pixels: a smaller deviation cannot be seen
 Z50 = 0.6744897501960817  # standard deviations from the mean to either end of a 50 % interval
 
@@ -125,7 +127,7 @@ class Panel:
         self.behind.append(f'<path class="{kind}" d="M{x},{top:g}V{_short(self.height)}"/>')
 
     def level(self, at: float, kind: str = "grid") -> None:
-        """A horizontal line, if it lies in the area."""
+        """A horizontal line, if its place is in the area."""
         if not min(self.y.low, self.y.high) <= at <= max(self.y.low, self.y.high):
             return
         self.behind.append(f'<path class="{kind}" d="M0,{_short(float(self.y(at)))}H{_short(self.width)}"/>')
@@ -162,3 +164,27 @@ class Panel:
     def _pixels(self, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         # far outside the area all points are alike, and numbers stay short
         return self.x(np.asarray(x)), np.clip(self.y(np.asarray(y)), -9 * self.height, 10 * self.height)
+
+
+def dot_size(n: int, largest: float = 4.2) -> float:
+    """The size of n dots: the more there are, the smaller."""
+    return float(np.clip(55 / math.sqrt(max(n, 1)), 1.3, largest))
+
+
+def plot_box(
+    size: tuple[float, float], ticks: list[tuple[float, str]], right: float = 12, top: float = 26, titled: bool = True
+) -> tuple[float, float, float, float]:
+    """The plotting area that leaves room for the numbers on the left and, where there is one, a title below."""
+    left = 12 + 6.6 * max((len(text) for _, text in ticks), default=2)
+    return left, top, size[0] - left - right, size[1] - top - (38 if titled else 24)
+
+
+def small_panel(
+    x: tuple[float, float], y: tuple[float, float], title: str, titled: bool = True
+) -> tuple[Panel, tuple[float, float]]:
+    """A panel for one of three pictures in a row, with the size of the picture."""
+    size = (340.0, 226.0 if titled else 212.0)
+    ticks = number_ticks(*y, 4)
+    panel = Panel(plot_box(size, ticks, 8, 24, titled), x, y)
+    panel.y_axis(ticks, title)
+    return panel, size

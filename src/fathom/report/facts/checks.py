@@ -28,7 +28,7 @@ End = Literal["upper", "lower"]
 
 
 class Detail(TypedDict, total=False):
-    """Numbers and names for the sentence on a check; periods and lags are in the units of the input."""
+    """What the sentence on a check needs beside its p-value; periods and lags are in the units of the input."""
 
     side: End
     quantile: float
@@ -43,7 +43,7 @@ class Detail(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Check:
-    """One question put to the model.
+    """One check of a model: a statistic, what the model expects of it, and how surprising its value is.
 
     - `subject`: "whole", or the key of a part in `model.parts_`.
     - `statistic`: what was measured; for the whole "autocorrelation", "periodogram_max", "qq_high", "qq_low",
@@ -51,7 +51,7 @@ class Check:
       "periodogram_max", "periodogram_max_frequency", "qq_high", "qq_low", "mmd".
     - `expected`: 5 % and 95 % points of the statistic under the model.
     - `meaning`: what a small p-value would say of the model.
-    - `detail`: numbers for the sentence: periods and lags in the units of the input, names.
+    - `detail`: numbers and names for the sentence.
     """
 
     subject: str
@@ -65,9 +65,10 @@ class Check:
 
 @dataclass(frozen=True, eq=False)
 class Curves:
-    """Three small pictures of the whitened residuals, each with its 90 % band under the model, point by point.
+    """Autocorrelation, periodogram and ordered values of the whitened residuals, with 90 % bands under the model.
 
-    Lags are in units of the input and frequencies in cycles per unit, powers in dB; without an axis they are empty.
+    Bands hold point by point. Lags are in units of the input, frequencies in cycles per unit, powers in dB; where the
+    residuals have no order (several inputs and no time), the first two are empty.
     """
 
     lag: np.ndarray

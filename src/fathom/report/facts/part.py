@@ -17,7 +17,7 @@ Tag = Literal["predicts", "explains but does not predict", "noise", "doubtful"]
 
 @dataclass(frozen=True)
 class Growth:
-    """How a linear factor changes the size of the rest: it is zero at `location`."""
+    """How a linear factor scales the rest of its product: by nothing at `location`, and more the further from it."""
 
     input: int
     location: float
@@ -26,7 +26,7 @@ class Growth:
 
 @dataclass(frozen=True)
 class Cycle:
-    """The first and the last whole period of a cycle inside its region."""
+    """How far a cycle swings in the first and in the last whole period of the region where it applies."""
 
     period: float
     swing_start: float  # from trough to peak, in the unit of the target
@@ -76,7 +76,7 @@ class Estimate:
 
     @property
     def sd(self) -> float | None:
-        """The standard deviation that the interval stands for."""
+        """Standard deviation that the 90 % interval implies; None without an interval."""
         return None if self.low is None or self.high is None else (self.high - self.low) / (2 * Z90)
 
 
@@ -95,7 +95,7 @@ class Score:
 
 @dataclass(frozen=True)
 class AtData:
-    """Posterior of a component, and of the sum of the components so far with the level, at the observations."""
+    """Posterior at the observations: of a component, and of the level plus all components up to it ("total")."""
 
     mean: Numbers
     sd: Numbers
@@ -108,7 +108,7 @@ class AtData:
 
 @dataclass(frozen=True)
 class Curve:
-    """The same along one input, for drawing; the running sum only where there is a single input."""
+    """Posterior along one input, for drawing: of a component and, for a series, of the total up to it."""
 
     input: int
     x: Numbers

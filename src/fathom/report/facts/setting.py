@@ -54,7 +54,7 @@ class Axis:
 
     @property
     def record(self) -> str:
-        """What the range of the data is called."""
+        """The noun for the range of the data: a "record" has a time."""
         return "record" if self.rule is not None else "range of the data"
 
     @property
@@ -80,7 +80,7 @@ class Axis:
         return f"unit{'' if text == '1' else 's'}{f' of {self.called}' if self.name else ''}"
 
     def stretch(self, value: float, digits: int = 1) -> str:
-        """A distance of which the reader must be told on which of several inputs it lies: "6 days of age"."""
+        """A distance along one of several inputs, which is therefore named: "6 days of age"."""
         text = self.length(value, digits)
         return text if not (self.in_years or self.unit) else f"{text} of {self.name}"
 
@@ -141,7 +141,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Setting:
-    """What the reader calls things."""
+    """What the data are about: the target, the inputs, and how much of them there is."""
 
     target: str
     unit: str
@@ -163,7 +163,7 @@ class Setting:
 
 
 def _coarse(form: str, span: float) -> str:
-    """The form of a date without what no one reads on a record of so many years: the day, or the time of day."""
+    """The form of a date less what is too fine for a record of `span` years: the day, or the time of day."""
     if span > 2 and "{d" in form:
         return "{Y}-{m:02}" if form.startswith("{Y}") else "{B} {Y}"
     return re.split(r"[T ]+\{H", form)[0] if span > 2 / 12 else form

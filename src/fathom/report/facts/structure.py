@@ -25,7 +25,7 @@ class Factor:
 
 @dataclass(frozen=True)
 class Edge:
-    """Where a component begins or ends, and over what distance: the weight goes from 0.1 to 0.9 (or back)."""
+    """Where a component begins or ends; over `width` its weight goes from 0.1 to 0.9, or back."""
 
     at: float
     width: float
@@ -34,7 +34,7 @@ class Edge:
 
 @dataclass(frozen=True)
 class Interval:
-    """A stretch of an input; None is a side without an edge."""
+    """A stretch of an input between two edges; None where it is open."""
 
     low: Edge | None
     high: Edge | None

@@ -21,7 +21,7 @@ class Outlook:
 
 @dataclass(frozen=True)
 class Forecast:
-    """Beyond the last observation of a series: its end, and the highest and lowest mean on the way.
+    """The forecast of a series: its end, and the highest and the lowest mean on the way there.
 
     `cycle` is the period of the largest swings, if they repeat soon enough to look for a peak: then `peak` and
     `trough` are those of the first cycle ahead.
@@ -36,7 +36,7 @@ class Forecast:
 
 @dataclass(frozen=True)
 class Effect:
-    """One input. Shares are of the variance of the model's mean over the data.
+    """How one input moves the target. Shares are of the variance of the model's mean over the data.
 
     `total` counts everything that is lost when the input is shuffled among the rows, interactions included (the
     total Sobol index for independent inputs); `alone` is the share of the parts that depend on nothing else.
@@ -57,7 +57,7 @@ class Effect:
 
 @dataclass(frozen=True)
 class OrderShare:
-    """The share of the variance of the model's mean that parts with so many inputs account for; sums to 1."""
+    """Share of the variance of the model's mean that parts with `order` inputs account for; shares sum to 1."""
 
     order: int
     share: float

@@ -63,7 +63,7 @@ class Anatomy:
         return np.concatenate(means), np.concatenate(sds)
 
     def mean(self, chosen: list[int], X: np.ndarray) -> np.ndarray:
-        """The mean alone, for many inputs."""
+        """Mean of the sum of some parts at new inputs, without the cost of the sd."""
         X_std, found = self.scaler.x(X), [np.zeros(0)]
         for start in range(0, len(X), ROWS_AT_ONCE):
             Z = X_std[start : start + ROWS_AT_ONCE]
@@ -71,7 +71,7 @@ class Anatomy:
         return np.concatenate(found) * self.y_sd
 
     def change(self, i: int, X: np.ndarray) -> tuple[float, float]:
-        """Part i at the second row of X less at the first: mean and sd."""
+        """Mean and sd of how much part i changes from the first row of X to the second."""
         Z, part = self.scaler.x(X), self.parts[i]
         cross = part.cross(self.posterior.X, Z)
         half = self.posterior.factor.half_solve(cross)
@@ -81,7 +81,7 @@ class Anatomy:
         return mean * self.y_sd, float(np.sqrt(max(step @ cov @ step, 0.0))) * self.y_sd
 
     def prior_sd(self, i: int, X: np.ndarray) -> np.ndarray:
-        """How far part i was expected to range at the rows of X before seeing the data; for noise, its sd."""
+        """Prior sd of part i at the rows of X; for noise, the sd of an observation."""
         return np.asarray(np.sqrt(self.parts[i].diag(self.scaler.x(X), True)) * self.y_sd)
 
     def _user(self, mean: np.ndarray, var: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -41,7 +41,7 @@ Side = Literal["high", "low", "both"]
 
 
 def check(model: Fitted, dataset: Dataset, *, n_draws: int = 1000, seed: int = 0) -> list[Check]:
-    """All checks of a fitted exact model (`posterior_`, `scaler_`, `parts_`) on the data it was fitted to.
+    """Check a model on the data it was fitted to, by `n_draws` simulations.
 
     The whole comes first, then the parts in their order. With one input, or a time among several, statistics of
     order and rhythm take part; with several inputs, the residuals against each of them. One output, the first.
@@ -57,7 +57,7 @@ def check(model: Fitted, dataset: Dataset, *, n_draws: int = 1000, seed: int = 0
 
 
 def curves(model: Fitted, dataset: Dataset, *, n_draws: int = 1000, seed: int = 0) -> Curves:
-    """The pictures that belong to the checks of the whole (same seed, same draws)."""
+    """Curves of the residuals that the checks of the whole look at (same seed, same draws)."""
     r = _residuals(_view(model, dataset), n_draws, np.random.default_rng([seed, 0]))
     nothing, times = np.zeros(0), r.times
     order: tuple[np.ndarray, ...] = (nothing,) * 8
@@ -190,7 +190,7 @@ def _tail(side: str, end: End) -> Meaning:
 
 
 def _tails(z: np.ndarray) -> Meaning:
-    """In which way z is least normal."""
+    """The way in which z is furthest from normal: skewness or excess kurtosis, in standard errors."""
     scaled = (z - z.mean()) / (z.std() or 1.0)
     skewness, excess = np.mean(scaled**3) / np.sqrt(6), (np.mean(scaled**4) - 3) / np.sqrt(24)
     if abs(skewness) > abs(excess):

@@ -14,7 +14,7 @@ SHUFFLES = 10
 
 
 def effects(anatomy: Anatomy, inputs: list[tuple[int, ...]], means: list[np.ndarray]) -> list[Effect]:
-    """Every input, those that matter most first."""
+    """The effect of every input, those that matter most first."""
     parts = [i for i in range(len(anatomy.parts)) if not anatomy.noisy[i]]
     whole = np.sum([means[i] for i in parts], axis=0) if parts else np.zeros_like(anatomy.y)
     variance = float(np.var(whole)) or 1.0
@@ -64,7 +64,7 @@ def _effect(anatomy: Anatomy, parts: list[int], d: int, total: float, alone: flo
 
 
 def orders(anatomy: Anatomy, inputs: list[tuple[int, ...]], means: list[np.ndarray]) -> tuple[OrderShare, ...]:
-    """By covariance with the whole, so that correlated parts are not counted twice."""
+    """Shares of variance by the number of inputs, from covariances with the whole: no variance counts twice."""
     parts = [i for i in range(len(anatomy.parts)) if not anatomy.noisy[i] and inputs[i]]
     if not parts:
         return ()

@@ -13,7 +13,7 @@ from fathom.report.facts.structure import SWITCHES, Edge, Factor, Interval, Regi
 
 
 def factors_of(part: Kernel, n_inputs: int = 1) -> tuple[Factor, ...]:
-    """The factors of a product, as facts."""
+    """The factors of a product (of a part that is none, the part itself)."""
     return tuple(_factor(f, n_inputs) for f in (part.children if isinstance(part, Product) else (part,)))
 
 

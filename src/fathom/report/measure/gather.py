@@ -82,7 +82,7 @@ class _Gathering:
         return float(asked)
 
     def facts(self) -> Facts:
-        """All of it."""
+        """Everything that a page states."""
         means = [self.anatomy.at_data([i])[0] for i in range(len(self.parts))]
         time = None if self.dataset.time is None else self.anatomy.X[:, self.dataset.time]
         chosen = select(self.anatomy, means, time)
@@ -110,14 +110,14 @@ class _Gathering:
         )
 
     def _noise_sd(self, some: slice) -> float:
-        """The sd of the noise of all parts together, of a typical one of some rows along the record."""
+        """Sd of a typical observation's noise, all noisy parts together, over some of the rows in order of time."""
         X = self.anatomy.X
         X = X if self.forward is None else X[np.argsort(X[:, self.forward], kind="stable")]
         noise = [i for i, noisy in enumerate(self.anatomy.noisy) if noisy]
         return float(np.sqrt(sum(np.mean(self.anatomy.prior_sd(i, X[some]) ** 2) for i in noise)))
 
     def _left_over(self, means: list[np.ndarray]) -> float:
-        """The variance of the data that no part but noise accounts for."""
+        """Variance of the data that only noise accounts for."""
         signal = [mean for mean, noisy in zip(means, self.anatomy.noisy, strict=True) if not noisy]
         return float(np.var(self.anatomy.y - (np.sum(signal, axis=0) if signal else 0.0)))
 
@@ -193,7 +193,7 @@ class _Gathering:
         return Surface((first, second), _numbers(x), _numbers(y), tuple(_numbers(r) for r in mean.reshape(SIDE, SIDE)))
 
     def _places(self, column: int) -> np.ndarray:
-        """Evenly, eight to the shortest cycle as far as that is affordable, and at the data and the steps ahead."""
+        """Where a curve is taken: eight places to the shortest cycle within limits, the data, and the steps ahead."""
         axis = self.setting.axes[column]
         end = self.horizon if column == self.forward and self.horizon is not None else axis.high
         cycles = [f["period"] for p in self.parts for f in factors_of(p) if f.kind in PERIODIC]

@@ -59,7 +59,7 @@ def held_out(anatomy: Anatomy, blocks: list[np.ndarray]) -> np.ndarray:
 
 
 def select(anatomy: Anatomy, means: list[np.ndarray], ordered_by: np.ndarray | None) -> Selection:
-    """Parts by forward selection on held-out error; noise comes last, where it takes what the others leave.
+    """Put the parts in order by forward selection on held-out error, noise last: it takes what the others leave.
 
     Ties, and gains that are rounding error, go to the part that explains more, then to the earlier one.
     """
@@ -80,7 +80,7 @@ def select(anatomy: Anatomy, means: list[np.ndarray], ordered_by: np.ndarray | N
 
 
 def _early_first(noise: list[int], means: list[np.ndarray], ordered_by: np.ndarray | None) -> list[int]:
-    """Noise of different times in the order of those times: none of it predicts."""
+    """Parts of noise in the order of the times at which they are strongest, for none of them predicts."""
     if ordered_by is None:
         return noise
     return sorted(noise, key=lambda i: float(ordered_by @ means[i] ** 2) / (float(means[i] @ means[i]) or 1.0))

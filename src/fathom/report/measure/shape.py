@@ -18,7 +18,7 @@ FEW = 5  # observations that are too few to tell a shape
 
 
 def head_of(factors: Sequence[Factor]) -> Head:
-    """The noun of a product: what it is before the other factors modify it (thesis eq. 4.3)."""
+    """The noun that describes a product; its other factors become modifiers (Duvenaud thesis, eq. 4.3)."""
     kinds = [f.kind for f in factors]
     if "WN" in kinds:
         return "noise"  # a stationary factor beside it is absorbed, so the order of the two does not matter
@@ -32,7 +32,7 @@ def head_of(factors: Sequence[Factor]) -> Head:
 
 
 def growths_of(factors: Sequence[Factor], axes: Sequence[Axis]) -> tuple[Growth, ...]:
-    """The linear factors as modifiers: growing away from a zero left of the data, shrinking towards one right."""
+    """How the linear factors scale the rest: growing from a zero before the data, shrinking to one after them."""
     found = []
     for f in factors:
         if f.kind != "Lin":
@@ -106,7 +106,7 @@ def _bend(x: np.ndarray, curve: np.ndarray) -> float:
 
 
 def _weight(anatomy: Anatomy, i: int, x: np.ndarray) -> np.ndarray:
-    """The joint weight of the switches of part i along its input; one without any."""
+    """Product of the weights of part i's switches along its input; 1 without any."""
     part = anatomy.user(anatomy.parts[i])
     weight = np.ones(len(x))
     for leaf in part.children or (part,):

@@ -10,7 +10,7 @@ FOLDS, WIDTHS = 5, 50  # of the cross-validation that chooses a kernel width
 
 
 def step(times: np.ndarray) -> float:
-    """The mean distance between neighbours."""
+    """The mean distance between neighbouring times."""
     return float(np.ptp(times)) / max(len(times) - 1, 1) or 1.0
 
 
@@ -37,7 +37,7 @@ def ljung_box_lags(n: int) -> int:
 
 
 def ljung_box(values: np.ndarray) -> np.ndarray:
-    """n(n + 2) Σ_k r_k²/(n − k): how much the first lags know of each other."""
+    """The Ljung–Box statistic n(n + 2) Σ_k r_k²/(n − k) over the first lags."""
     n = np.atleast_2d(values).shape[1]
     lags = np.arange(1, ljung_box_lags(n) + 1)
     terms = autocorrelation(values)[:, : len(lags)] ** 2 / (n - lags)
@@ -51,7 +51,7 @@ def frequencies(times: np.ndarray) -> np.ndarray:
 
 
 def periodogram(values: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """|Σ_j x_j exp(−2πi f t_j)|²/n in dB at those frequencies, (m, n//2), mean removed."""
+    """The power |Σ_j x_j exp(−2πi f t_j)|²/n in dB at the Fourier frequencies, (m, n//2), mean removed."""
     values = np.atleast_2d(values)
     centred = values - values.mean(1, keepdims=True)
     if is_regular(times):
@@ -70,7 +70,7 @@ def qq(values: np.ndarray, expected: np.ndarray, side: str) -> tuple[np.ndarray,
 
 
 def anderson_darling(values: np.ndarray) -> np.ndarray:
-    """A² of the distance from the standard normal distribution."""
+    """The Anderson–Darling statistic A²: distance from the standard normal distribution."""
     ordered = np.sort(np.atleast_2d(values))
     n = ordered.shape[1]
     weights = 2 * np.arange(1, n + 1) - 1
@@ -79,7 +79,7 @@ def anderson_darling(values: np.ndarray) -> np.ndarray:
 
 
 def spread_trend(values: np.ndarray, place: np.ndarray) -> np.ndarray:
-    """The correlation of |x| with a place."""
+    """Correlation of the sizes |x| with where they are."""
     sizes, centred = np.abs(np.atleast_2d(values)), place - place.mean()
     sizes = sizes - sizes.mean(1, keepdims=True)
     norms = np.sqrt((sizes**2).sum(1) * (centred**2).sum())

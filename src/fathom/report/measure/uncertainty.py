@@ -24,7 +24,7 @@ MOST_ROWS = 3000  # the curvature costs two evidences for each parameter
 
 
 def estimates(anatomy: Anatomy) -> list[tuple[Estimate, ...]]:
-    """The parameters of every part, one tuple for each part."""
+    """The parameters of each part, with intervals where the data give them."""
     slots, values = _user_values(anatomy, anatomy.parts)
     sds = _spreads(anatomy, values, slots) if len(anatomy.y) <= MOST_ROWS else None
     found: list[list[Estimate]] = [[] for _ in anatomy.parts]
@@ -45,7 +45,7 @@ class _Place:
 
 
 def _user_values(anatomy: Anatomy, parts: tuple[Kernel, ...]) -> tuple[list[_Place], np.ndarray]:
-    """Every parameter of every part that means something: positive ones as logarithms, scales once a product."""
+    """Parameters of all parts in the user's units, positive ones as logarithms; a product has a single variance."""
     places, values = [], []
     for i, part in enumerate(parts):
         user = anatomy.user(part)

@@ -7,8 +7,8 @@ from fathom.report.facts.setting import Axis
 from fathom.report.facts.structure import PERIODIC, SMOOTH
 from fathom.report.facts.whole import Effect, Facts
 from fathom.report.numbers import percent, quantity
-from fathom.report.words.names import stretches
 from fathom.report.words.text import capital, counted, listed, sentence
+from fathom.report.words.titles import stretches
 
 HARDLY = 3.0  # lengthscale over range beyond which a function hardly bends along an input
 OVER = "varies over about "
@@ -31,7 +31,7 @@ def summary(c: Component) -> str:
 
 
 def body(c: Component) -> list[str]:
-    """What is known of it along each input."""
+    """Sentences on a component of several inputs: its size, and how it varies along each."""
     said = [f"this part is {summary(c)}"]
     if c.head != "noise":
         low, high = (quantity(v, c.setting.unit) for v in (c.at_data.low, c.at_data.high))
@@ -71,7 +71,7 @@ def matters(facts: Facts) -> list[Effect]:
 
 
 def effect(facts: Facts, e: Effect) -> str:
-    """One input: its share, direction and reach."""
+    """A sentence on one input: its share, its direction, and how far it moves the target."""
     axis, unit, target = facts.setting.axes[e.input], facts.setting.unit, facts.setting.target
     share = f"{percent(e.total)} of what the model explains"
     reach = f"about {quantity(e.width, unit)}"
@@ -95,7 +95,7 @@ def _bent(axis: Axis, half_at: float) -> bool:
 
 
 def orders(facts: Facts) -> list[str]:
-    """How much is additive and how much is interaction."""
+    """A sentence on how much is additive and how much is interaction."""
     if not facts.orders:
         return []
     share = {o.order: o.share for o in facts.orders}
@@ -110,7 +110,7 @@ def orders(facts: Facts) -> list[str]:
 
 
 def headline(facts: Facts) -> str:
-    """What matters most, for the first line."""
+    """The inputs that matter most, for the first line of a page."""
     top = matters(facts)[:3]
     if not top:
         return f"{capital(facts.setting.target)}: none of the inputs matters"

@@ -1,4 +1,4 @@
-"""The parameters of components for a reader: a plain name, the value with its unit, and the interval."""
+"""The table of a component's parameters: a plain name, the value with its unit, and the interval."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Row:
 
 
 def rounded(kernel: str) -> str:
-    """A kernel in symbols with numbers to six digits, which no reader will miss."""
+    """The text of a kernel with its numbers rounded to six digits."""
     return re.sub(r"\d+\.\d{4,}(e[-+]?\d+)?", lambda found: f"{float(found.group()):.6g}", kernel)
 
 

@@ -10,8 +10,8 @@ from fathom.report.facts.setting import Axis
 from fathom.report.facts.structure import PERIODIC, SMOOTH, Edge, Region
 from fathom.report.facts.whole import Forecast
 from fathom.report.numbers import MINUS, number, quantity
-from fathom.report.words.names import Measured
 from fathom.report.words.text import capital, listed
+from fathom.report.words.titles import Measured
 
 POWERS = {2: "quadratic", 3: "cubic", 4: "quartic", 5: "quintic"}
 VERY_SMOOTH, RAPID = 1 / 2, 1 / 200  # lengthscale over range
@@ -31,7 +31,7 @@ def axis_of(c: Component) -> Axis:
 
 
 def summary(c: Component) -> str:
-    """The whole phrase, without a full stop: "a yearly cycle, until 1955-07"."""
+    """One line on a component, without a full stop: "a yearly cycle, until 1955-07"."""
     where, way = place(c), turn(c) if c.shape is not None and near_linear(c) else ""
     return f"{noun(c)}{way}{growth(c)}{', ' + where if where else ''}"
 
@@ -116,14 +116,14 @@ def fastest(c: Component) -> int:
 
 
 def lengthscale(c: Component) -> str:
-    """The distance over which a component forgets."""
+    """The shortest lengthscale of a component, in words."""
     i = min(c.of_kind(*SMOOTH), key=lambda k: c.factors[k]["lengthscale"])
     e = c.estimate(i, "lengthscale")
     return axis_of(c).length(e.value, 1, e.sd)
 
 
 def relative_lengthscale(c: Component) -> float:
-    """The same as a part of the range of the data."""
+    """The shortest lengthscale of a component over the range of the data."""
     return min(c.factors[k]["lengthscale"] for k in c.of_kind(*SMOOTH)) / (axis_of(c).span or 1.0)
 
 
@@ -142,13 +142,13 @@ def one_way(c: Component) -> bool:
 
 
 def near_linear(c: Component) -> bool:
-    """True when the curve of a part that need not be a line is one as far as a reader could tell."""
+    """True when the curve of a part that need not be a line looks like one."""
     assert c.shape is not None
     return c.head in ("smooth", "polynomial", "bend") and one_way(c) and c.shape.straight >= STRAIGHT
 
 
 def measured(c: Component) -> Measured:
-    """What the title of a component owes to its measured shape."""
+    """What was measured of a component, for its title."""
     drift = lengthscale(c) if c.of_kind(*SMOOTH) and relative_lengthscale(c) <= 1 else ""
     return Measured(_called(c), place(c), grows(c), drift)
 
@@ -172,12 +172,12 @@ def _called(c: Component) -> str:
 
 
 def trend(c: Component) -> str:
-    """A curve that is nearly a line: its direction and mean slope."""
+    """The direction and mean slope of a curve that is nearly a line."""
     return f"a near-linear {lasting(c)}{_way(c)} of about {slope(c)}"
 
 
 def turn(c: Component) -> str:
-    """In which way a curve is not quite a line: ", steeper towards the end"; empty where it does not show."""
+    """How a curve departs from a line: ", steeper towards the end"; empty where it does not show."""
     assert c.shape is not None
     change = max(c.shape.bend, 1 / c.shape.bend)
     return "" if change < STEEPER else f", {'steeper' if c.shape.bend > 1 else 'flatter'} towards the end"
@@ -189,7 +189,7 @@ def _way(c: Component) -> str:
 
 
 def _term(c: Component) -> str:
-    """ "smooth medium-term deviation": how fast it varies next to the record and its steps, and from what."""
+    """The noun of a smooth part by how fast it varies, next to the record and its steps: "short-term deviation"."""
     relative, in_time = relative_lengthscale(c), axis_of(c).rule is not None
     if one_way(c) and not c.growths:
         return f"smooth {lasting(c)}{_way(c)}"
@@ -204,7 +204,7 @@ def _term(c: Component) -> str:
 
 
 def lasting(c: Component) -> str:
-    """ "long-term " for what goes on through the whole of a record."""
+    """The adjective "long-term " for what goes on through the whole of a record; else nothing."""
     return "long-term " if axis_of(c).rule is not None and seen(c) is None else ""
 
 
@@ -235,7 +235,7 @@ def line(c: Component) -> str:
 
 
 def slope(c: Component) -> str:
-    """ "32 thousand a year"."""
+    """The mean slope of a component: "32 thousand a year"."""
     assert c.shape is not None
     rate, per = axis_of(c).rate(abs(c.shape.slope))
     length = (c.shape.end - c.shape.start) or 1.0
@@ -244,7 +244,7 @@ def slope(c: Component) -> str:
 
 
 def power(n: int) -> str:
-    """ "quadratic" and so on."""
+    """The adjective for the n-th power: "quadratic" and so on."""
     return POWERS.get(n, f"degree-{n} polynomial")
 
 
@@ -259,7 +259,7 @@ def polynomial(c: Component) -> str:
 
 
 def peak(f: Forecast, axis: Axis) -> str:
-    """When the next peak comes: finer than the record asks for where the cycle is short."""
+    """When the next peak comes; where the cycle is short, finer than other dates of the record."""
     return axis.around(f.peak.at, span=min(axis.span, 10 * (f.cycle or axis.span)))
 
 
@@ -315,7 +315,7 @@ def verb(c: Component, plural: bool) -> str:
 
 
 def location_sd(c: Component) -> float | None:
-    """How well the zero of the linear factor is known."""
+    """Sd of the place where the linear factor is zero."""
     return c.estimate(c.of_kind("Lin")[0], "location").sd
 
 
@@ -323,7 +323,7 @@ def location_sd(c: Component) -> float | None:
 
 
 def seen(c: Component) -> Region | None:
-    """The region, edges outside the data dropped; None when it is everything."""
+    """The region of a component within the data; None when it is everywhere."""
     axis = axis_of(c)
     if not c.regions:
         return None
@@ -350,12 +350,12 @@ def place(c: Component) -> str:
 
 
 def soft(c: Component, at: Edge | None) -> bool:
-    """True for an edge so wide that before and after it are not two stretches."""
+    """True for an edge so wide that the component fades rather than stops."""
     return at is not None and at.width > SOFT * axis_of(c).span
 
 
 def _barely(c: Component) -> str:
-    """Where a part shows whose own region lies beyond the data, but whose soft edge reaches into them."""
+    """Where a part can be seen whose region lies beyond the data: a soft edge may reach into them."""
     axis, shape = axis_of(c), c.shape
     if shape is None or shape.strength < 0.01:
         return "nowhere in the data"

@@ -111,7 +111,7 @@ def _line(c: Component) -> list[str]:
 
 
 def _in_all(c: Component) -> list[str]:
-    """What a slope comes to; for a curve that is only nearly a line, how nearly."""
+    """By how much a line changes in all; of a curve that is only nearly a line, how nearly."""
     assert c.shape is not None
     axis, change = say.axis_of(c), quantity(abs(c.shape.change), c.setting.unit, c.shape.change_sd)
     start, end = axis.around(c.shape.start), axis.around(c.shape.end)
@@ -148,7 +148,7 @@ def _where(c: Component) -> list[str]:
 
 
 def unsure(c: Component) -> list[str]:
-    """Parameters that were examined and found to be loose."""
+    """What the data cannot tell of a component: parameters whose interval is too wide to be given."""
     loose = [e for e in c.estimates if e.determined is False]
     said: list[str] = []
     for e in loose:
@@ -206,7 +206,7 @@ def ahead(c: Component) -> list[str]:
 
 
 def _outside(c: Component) -> str:
-    """What becomes of a part that does not apply at the last observation; at a soft edge it may still be felt."""
+    """How a part continues that does not apply at the last observation; across a soft edge it may still act."""
     axis, intervals = say.axis_of(c), c.regions[0].intervals
     later = next((i.low for i in intervals if i.low is not None and i.low.at > axis.high), None)
     if later is not None:

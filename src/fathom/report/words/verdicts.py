@@ -21,7 +21,7 @@ Sentence = Callable[[Check, Axis, bool], str]  # the third says whether the chec
 
 
 def verdict(check: Check, columns_or_rule: Columns | TimeRule | None = None) -> str:
-    """The sentence; periods and lags are in the reader's units when the columns, or the time rule, are known."""
+    """What a check found, in a sentence; the columns, or the time rule, give periods and lags the reader's units."""
     axis = _axis(columns_or_rule)
     passed = check.p_value > LEVEL
     write = (_WHOLE if check.subject == "whole" else _PART)[check.statistic]

@@ -18,9 +18,9 @@ from fathom.report.draw.svg import Panel, picture, thinned
 from fathom.report.facts.whole import Facts
 from fathom.report.model import Fitted, Searched, was_searched
 from fathom.report.numbers import MINUS
-from fathom.report.words.names import title
 from fathom.report.words.search import SCORES, forecasting, story
 from fathom.report.words.text import listed, uncapital
+from fathom.report.words.titles import title
 from fathom.search.trace import Trace
 
 MOST_DOTS = 300
@@ -51,7 +51,7 @@ class Tie:
 
 @dataclass(frozen=True)
 class Path:
-    """The whole search, ready to be shown."""
+    """The path of a search, ready for the template."""
 
     steps: list[Step]
     ties: list[Tie]

@@ -1,24 +1,19 @@
-"""The pictures of a series: the whole with its forecast, each component, the checks, and draws of the future."""
+"""The pictures of a series: the whole with its forecast, each component, and draws of the future."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from fathom.predictive import Predictive
 from fathom.report.draw.scales import axis_ticks, limits, number_ticks
-from fathom.report.draw.svg import Panel, picture, thinned
-from fathom.report.facts.checks import Curves
+from fathom.report.draw.svg import MOST_DOTS, Panel, dot_size, picture, plot_box, small_panel, thinned
 from fathom.report.facts.part import Z90, Component
 from fathom.report.facts.setting import Axis
 from fathom.report.facts.whole import Facts
 from fathom.report.numbers import between
 from fathom.report.words import phrases
-
-MOST_DOTS = 1200
-Box = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,19 +47,6 @@ class Series:
 
     def span(self) -> tuple[float, float]:
         return self.axis.low, self.end
-
-
-def dot_size(n: int, largest: float = 4.2) -> float:
-    """Smaller dots where there are many."""
-    return float(np.clip(55 / math.sqrt(max(n, 1)), 1.3, largest))
-
-
-def plot_box(
-    size: tuple[float, float], ticks: list[tuple[float, str]], right: float = 12, top: float = 26, titled: bool = True
-) -> Box:
-    """The plotting area that leaves room for the numbers on the left and, where there is one, a title below."""
-    left = 12 + 6.6 * max((len(text) for _, text in ticks), default=2)
-    return left, top, size[0] - left - right, size[1] - top - (38 if titled else 24)
 
 
 # -- the whole -------------------------------------------------------------------------------------------------------
@@ -174,7 +156,7 @@ def sparkline(c: Component, name: str) -> str:
 
 
 def part(s: Series, c: Component, name: str) -> str:
-    """The posterior of one component with its bands; noise with what it accounts for."""
+    """The posterior of one component with its bands; for noise, what it takes of each observation."""
     assert c.curve is not None
     x, mean, sd = (np.array(v) for v in (c.curve.x, c.curve.mean, c.curve.sd))
     own = np.array(c.at_data.mean)
@@ -214,7 +196,7 @@ def _edges(panel: Panel, c: Component, axis: Axis) -> None:
 
 
 def running(s: Series, c: Component, name: str, widest: float) -> str:
-    """The sum of the components so far over the data, and below it what is left over, always on one scale."""
+    """The sum of the components so far over the data and, below, what it leaves over, up to `widest` either way."""
     assert c.curve is not None
     assert c.curve.total_mean is not None
     assert c.curve.total_sd is not None
@@ -242,64 +224,6 @@ def running(s: Series, c: Component, name: str, widest: float) -> str:
     return picture(width, height, f"{name}: with the parts before it", words, [panel.body, below.body], "model")
 
 
-# -- checks ----------------------------------------------------------------------------------------------------------
-
-
-def autocorrelation(curves: Curves, axis: Axis) -> str:
-    """How much residuals some way apart resemble each other."""
-    keep = slice(0, min(len(curves.lag), 60))
-    x, acf = curves.lag[keep], curves.acf[keep]
-    y = limits(acf, curves.acf_low[keep], curves.acf_high[keep], np.zeros(1))
-    panel, size = _small((0.0, float(x[-1]) * 1.02), y, "correlation")
-    panel.band(x, curves.acf_low[keep], curves.acf_high[keep], "b90 expected")
-    panel.level(0.0, "zero")
-    feet, tops = float(panel.y(0.0)), panel.y(acf)
-    stems = "".join(f"M{float(panel.x(a)):.1f},{feet:.1f}V{float(b):.1f}" for a, b in zip(x, tops, strict=True))
-    panel.inside.append(f'<path class="stem" d="{stems}"/>')
-    unit = "years" if axis.in_years else axis.unit or axis.name
-    panel.x_axis(number_ticks(0, float(x[-1]), 5), f"distance ({unit})")
-    words = "Correlation of residuals by distance; shaded, where 90 % would lie if the model were right."
-    return picture(*size, "Resemblance of residuals", words, [panel.body], "model")
-
-
-def periodogram(curves: Curves, axis: Axis) -> str:
-    """How strong every rhythm is that the residuals still hold."""
-    x, keep = curves.frequency, np.isfinite(curves.power)
-    x, power, low, high = x[keep], curves.power[keep], curves.power_low[keep], curves.power_high[keep]
-    y = limits(high, power, np.quantile(low, [0.5]), np.quantile(power, [0.02]))
-    panel, size = _small((0.0, float(x[-1])), y, "strength (dB)")
-    panel.band(x, low, high, "b90 expected")
-    panel.curve(x, power, "line main")
-    unit = "year" if axis.in_years else axis.unit or f"unit of {axis.name}"
-    panel.x_axis(number_ticks(0, float(x[-1]), 5), f"cycles per {unit}")
-    words = "Strength of each rhythm in the residuals, in decibels; shaded, where 90 % would lie."
-    return picture(*size, "Rhythms left over", words, [panel.body], "model")
-
-
-def quantiles(curves: Curves) -> str:
-    """The residuals in order against those of a bell curve."""
-    x, z = curves.normal, curves.quantile
-    ends = (float(x[0]) * 1.06, float(x[-1]) * 1.06)
-    panel, size = _small(ends, limits(z, curves.quantile_low, curves.quantile_high), "residual (sd)")
-    panel.band(x, curves.quantile_low, curves.quantile_high, "b90 expected")
-    panel.curve(np.array(ends), np.array(ends), "zero")
-    thin = thinned(len(x), 400)
-    panel.dots(x[thin], z[thin], 3.2, "dot own")
-    panel.x_axis(number_ticks(*ends, 5), "expected of a bell curve (sd)")
-    words = "Residuals in order of size against a bell curve; shaded, where 90 % would lie."
-    return picture(*size, "Sizes of residuals", words, [panel.body], "model")
-
-
-def _small(
-    x: tuple[float, float], y: tuple[float, float], title: str, titled: bool = True
-) -> tuple[Panel, tuple[float, float]]:
-    size = (340.0, 226.0 if titled else 212.0)
-    ticks = number_ticks(*y, 4)
-    panel = Panel(plot_box(size, ticks, 8, 24, titled), x, y)
-    panel.y_axis(ticks, title)
-    return panel, size
-
-
 # -- futures ---------------------------------------------------------------------------------------------------------
 
 
@@ -309,7 +233,7 @@ def future(s: Series, x: np.ndarray, path: np.ndarray, every: np.ndarray, number
     recent, seen = s.x >= start, s.places >= s.axis.high
     low, high = s.whole.interval(0.9)
     y = limits(s.y[recent], every, low[seen], high[seen], around=s.y)
-    panel, size = _small((start, s.end), y, s.unit, not s.axis.rule)
+    panel, size = small_panel((start, s.end), y, s.unit, not s.axis.rule)
     panel.ground(s.axis.high, s.end)
     panel.band(s.places[seen], low[seen], high[seen], "b90")
     panel.curve(s.x[recent], s.y[recent], "line past")

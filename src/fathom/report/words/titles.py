@@ -23,7 +23,7 @@ def title(part: Kernel, axis: Axis) -> str:
 
 
 class Measured(NamedTuple):
-    """What only the fit tells of a part: its noun, empty for that of the kernel, and the modifiers that show."""
+    """What the fit, not the kernel, says of a part: its noun (empty: that of the kernel), and which modifiers show."""
 
     noun: str
     where: str
@@ -32,7 +32,7 @@ class Measured(NamedTuple):
 
 
 def name_of(factors: Sequence[Factor], axis: Axis, measured: Measured | None = None) -> str:
-    """The same from the factors of a product, all on one input, and from what was measured of it."""
+    """A title from the factors of a product, all on one input, and from what was measured of it."""
     of = {kind: [f for f in factors if f.kind in kind] for kind in (PERIODIC, SMOOTH)}
     lines = [f for f in factors if f.kind == "Lin"]
     noise = any(f.kind == "WN" for f in factors)
@@ -84,7 +84,7 @@ def _where(factors: Sequence[Factor], region: Region, axis: Axis) -> str:
 
 
 def stretches(region: Region, axis: Axis) -> str:
-    """ "until 1955-07 and from 1958-02"."""
+    """Where a region applies: "until 1955-07 and from 1958-02"."""
     words = []
     for interval in region.intervals:
         low, high = (axis.around(edge.at) if edge else "" for edge in (interval.low, interval.high))
