@@ -18,10 +18,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from fathom import models
 from fathom.deep.build import Architecture, build
 from fathom.deep.training import steps
 from fathom.deep.training.loop import CHUNK
+from fathom.inference import method as method_of
 
 PEERS = "FATHOM_PEERS"
 SIZES = {(100, 256): 5.0, (300, 256): 3.5, (100, 1024): 3.5}  # (M, batch) and the ratio asked for
@@ -54,7 +54,7 @@ def pair(name: str, m: int, b: int, repeats: int) -> tuple[float, float]:
 
 
 def fathom_step(name: str, m: int, b: int, repeats: int) -> float:
-    rng, method = np.random.default_rng(0), models.inference(name)()
+    rng, method = np.random.default_rng(0), method_of(name)()
     X, Y = rng.standard_normal((2000, 8)), rng.standard_normal((2000, 1))
     widths = (3,) if method.deep else ()
     model = build(jax.random.key(0), Architecture(widths, m), method.beginning(), X, Y)

@@ -9,6 +9,7 @@ from typing import Any
 import _uci
 
 from fathom.estimators.comparison import made
+from fathom.models import methods
 
 SETS = ("sarcos_test4449", "energy", "naval")
 MODELS = ("svgp", "ppgpr", "dsvi", "gamma", "dspp")

@@ -54,16 +54,15 @@ def contender(model: str, steps: int | None) -> _uci.Contender:
 
 
 def theirs(model: str, steps: int | None, X: np.ndarray, y: np.ndarray, train: Any, test: Any) -> Predictive:
-    from fathom import models
     from fathom.deep.build import Architecture
-    from fathom.inference import ODSVGP, Training
+    from fathom.inference import ODSVGP, Training, method
     from fathom.inference.base import Task
     from fathom.sparse.inducing import centres
 
     rng = np.random.default_rng(0)
     Z, far = (centres(X[train], m, rng).tolist() for m in (100, ODSVGP().n_mean))
     task = Task(X[train], y[train, None], Architecture(), Training(n_steps=steps))
-    n_steps = models.inference(model)().settings(task).n_steps
+    n_steps = method(model)().settings(task).n_steps
     job = {"do": "fit", "model": model, "seed": 0, "n_steps": n_steps, "batch": 256, "Z": Z}
     job |= {"x": X[train].tolist(), "y": y[train].tolist(), "x_new": X[test].tolist()}
     job |= {"far": far} if model == "odsvgp" else {}

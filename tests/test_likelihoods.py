@@ -11,7 +11,7 @@ from scipy.optimize import minimize_scalar
 from scipy.stats import multivariate_normal, norm
 
 from fathom.deep.layer import Moments
-from fathom.deep.objective import elbo, robust
+from fathom.deep.objective import Robust, elbo
 from fathom.likelihoods import Bernoulli, Gaussian, Softmax
 
 RNG = np.random.default_rng(0)
@@ -82,7 +82,7 @@ def test_the_robust_objective_tends_to_the_elbo():
     y, m, v = RNG.standard_normal((3, 5, 1))
     f, one = moments(m, np.abs(v)), gaussian(0.7)
     plain = elbo(one, y, f, jnp.zeros(1))
-    errors = [float(np.abs(robust(one, y, f, jnp.zeros(1), 1 + c) - plain).max()) for c in (1e-3, 1e-5, 1e-7)]
+    errors = [float(np.abs(Robust(1 + c)(one, y, f, jnp.zeros(1)) - plain).max()) for c in (1e-3, 1e-5, 1e-7)]
     assert errors[2] < 1e-4
     assert np.allclose([errors[0] / errors[1], errors[1] / errors[2]], 100, rtol=0.1)  # linear in γ − 1
 
@@ -92,13 +92,13 @@ def test_the_robust_score_is_proper(gamma):
     """With data N(0, 1) the best noise variance is 1; with the integral's sign turned it would be 0.94 and 0.82."""
     y = norm.ppf((np.arange(4000) + 0.5) / 4000)[:, None]
     f = moments(np.zeros((4000, 1)), np.zeros((4000, 1)))
-    cost = lambda s: -float(jnp.mean(robust(gaussian(s), y, f, jnp.zeros(1), gamma)))  # noqa: E731
+    cost = lambda s: -float(jnp.mean(Robust(gamma)(gaussian(s), y, f, jnp.zeros(1))))  # noqa: E731
     assert np.isclose(minimize_scalar(cost, bounds=(0.5, 2), method="bounded").x, 1, atol=5e-3)
 
 
 def test_outliers_lose_their_pull():
     f = moments(np.zeros((1, 1)), np.full((1, 1), 0.1))
-    pull = jax.grad(lambda y, g: robust(gaussian(0.5), y[None, None], f, jnp.zeros(1), g)[0])
+    pull = jax.grad(lambda y, g: Robust(g)(gaussian(0.5), y[None, None], f, jnp.zeros(1))[0])
     near, far = (abs(float(pull(jnp.asarray(y), 1.1))) for y in (2.0, 50.0))
     assert far < 1e-6 < near
 

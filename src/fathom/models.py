@@ -6,13 +6,11 @@ new inference method is a file in `inference/` and a row of `MODELS`; a new esti
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass
-from typing import Any
 
 
 @dataclass(frozen=True)
-class Estimator:
+class Kind:
     """A class that can be saved: the module it lives in, and the version of its files (older ones are read too)."""
 
     home: str
@@ -30,11 +28,11 @@ class Model:
 
 
 ESTIMATORS = {
-    "GPRegressor": Estimator("fathom.estimators.exact", 1),
-    "KernelSearch": Estimator("fathom.estimators.search", 1),
-    "SparseGPRegressor": Estimator("fathom.estimators.sparse", 2),
-    "DeepGPRegressor": Estimator("fathom.estimators.deep", 2),
-    "DeepGPClassifier": Estimator("fathom.estimators.deep", 2),
+    "GPRegressor": Kind("fathom.estimators.exact", 1),
+    "KernelSearch": Kind("fathom.estimators.search", 1),
+    "SparseGPRegressor": Kind("fathom.estimators.sparse", 2),
+    "DeepGPRegressor": Kind("fathom.estimators.deep", 2),
+    "DeepGPClassifier": Kind("fathom.estimators.deep", 2),
 }
 
 _SPARSE, _DEEP = "SparseGPRegressor", "DeepGPRegressor"
@@ -53,17 +51,6 @@ MODELS = {
     "sampling": Model(_DEEP, "DGPS: few rows, layers that can be looked at", "dgps:DGPS", classes=True),
     "sep": Model(_DEEP, "stochastic expectation propagation: no sampling", "sep:SEP", classes=True),
 }
-
-
-def estimator(name: str) -> Any:
-    """The class of that name."""
-    return getattr(importlib.import_module(ESTIMATORS[name].home), name)
-
-
-def inference(name: str) -> Any:
-    """The class of the inference method of that name."""
-    module, _, kind = MODELS[name].inference.rpartition(":")
-    return getattr(importlib.import_module(module if "." in module else f"fathom.inference.{module}"), kind)
 
 
 def methods(estimator: str | None = None, classes: bool = False) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from fathom.cli import console
 from fathom.cli.app import app
 from fathom.estimators.exact import GPRegressor
 
-SAVED = "gp, fitc, vfe, svgp, odsvgp, ppgpr, dsvi, gamma, dspp"
+SAVED = "gp, fitc, vfe, pep, svgp, odsvgp, ppgpr, dsvi, gamma, dspp"
 
 
 @pytest.fixture(autouse=True)
@@ -75,7 +75,7 @@ def files() -> set[str]:
             "fit d.csv --model dspp --widths 3;3",
         ),
         (
-            r"--widths is for deep models \(dsvi, gamma, dspp, sampling, sep\): svgp has no hidden layers",
+            r"--widths is for deep models \(dsvi, gamma, dspp, sampling, sep\): svgp has none",
             "fit d.csv --model svgp --widths 3",
         ),
         ("cannot write no/m.fathom: there is no folder no; make it", "fit d.csv --out no/m.fathom"),
@@ -83,7 +83,7 @@ def files() -> set[str]:
         ("there is no model file nosuch", "predict nosuch --horizon 2"),
         ("d.csv is not a Fathom model", "predict d.csv --horizon 2"),
         (
-            r"there is no model 'dsp' \(did you mean 'dspp'\?\); there are gp, mean, linear, search" + SAVED[2:],
+            r"there is no model 'dsp' \(did you mean 'dspp'\?\); there are mean, linear, gp, search" + SAVED[2:],
             "compare d.csv --models mean,dsp",
         ),
         ("model 'mean:SE': mean takes nothing after it", "compare d.csv --models mean:SE"),

@@ -10,7 +10,7 @@ from fathom.deep.build import Architecture, build, principal
 from fathom.deep.objective import elbo, predictive
 from fathom.deep.propagate import SigmaPoints, _standardised, propagate, samples, sigma_points
 from fathom.inference import DSPP
-from fathom.models import inference
+from fathom.inference import method as named
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((9, 2))
@@ -23,10 +23,10 @@ def double_precision():
         yield
 
 
-def deep(method="dspp", widths=(2,), rule="qr3", n_points=4, seed=0, **settings):
+def deep(name="dspp", widths=(2,), rule="qr3", n_points=4, seed=0, **settings):
     """A model away from its start, so that nothing is zero by chance."""
     arch = Architecture(widths, 5, dtype="float64", **settings)
-    kind = DSPP(rule, n_points) if method == "dspp" else inference(method)()
+    kind = DSPP(rule, n_points) if name == "dspp" else named(name)()
     model = build(jax.random.key(seed), arch, kind.beginning(), X, Y)
     keys = iter(jax.random.split(jax.random.key(seed + 1), 100))
     arrays, rest = eqx.partition(model.layers, eqx.is_array)

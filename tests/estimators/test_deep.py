@@ -9,9 +9,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import fathom
 from fathom import DeepGPClassifier, DeepGPRegressor, GPRegressor, SparseGPRegressor, metrics
-from fathom import models as table
 from fathom.deep.predict import AS_LEARNT
-from fathom.inference import DGPS, DSPP, DSVI, ODSVGP, PEP, SEP, SVGP, Gamma, Training
+from fathom.inference import DGPS, DSPP, DSVI, ODSVGP, PEP, SEP, SVGP, Gamma, Training, method
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((120, 2))
@@ -27,7 +26,7 @@ REGRESSORS = {
 
 def split(name, settings):
     """Parameters of an estimator, from a flat list: options go to the method, those of training to `Training`."""
-    kind = table.inference(name)
+    kind = method(name)
     own, trained = (
         {k: settings.pop(k) for k in list(settings) if k in of} for of in (options(kind), options(Training))
     )
@@ -130,8 +129,14 @@ def test_partial_fit_goes_on():
     assert model.n_seen_ == 100
     assert len(model.history_) > 2
     assert metrics.rmse(model.predict_dist(X[100:]), y[100:]) < before + 0.5
-    with pytest.raises(ValueError, match="'vfe' sees all rows at once: use 'svgp' for partial_fit"):
+
+
+def test_partial_fit_is_offered_where_it_works():
+    assert hasattr(make("svgp"), "partial_fit")
+    assert not hasattr(make("vfe"), "partial_fit")
+    with pytest.raises(AttributeError, match="no attribute 'partial_fit'") as told:
         make("vfe").partial_fit(X, y)
+    assert "'vfe' sees all rows at once: use 'svgp' for partial_fit" in str(told.value.__cause__)
 
 
 def test_classes():

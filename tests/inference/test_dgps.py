@@ -16,7 +16,7 @@ from fathom.deep import functions as paths
 from fathom.deep import laplace
 from fathom.deep.build import Architecture
 from fathom.deep.objective import joint, predictive
-from fathom.deep.training import climb
+from fathom.deep.training import lbfgs
 from fathom.inference import DGPS, Training, dgps
 from fathom.inference.base import Task
 from fathom.kernels.expectations import Moments
@@ -41,7 +41,7 @@ def task(widths, n_steps=60, m=5, time_limit=None, on_check=None, **settings):
 
 
 def rows():
-    return climb.Rows.of(LOSS, X, Y, "float64")
+    return lbfgs.Rows.of(LOSS, X, Y, "float64")
 
 
 def model_of(widths, seed=1, **settings):
@@ -130,9 +130,9 @@ def test_joint_and_factorised_estimates_meet():
 
 def test_gradients_at_fixed_draws():
     model = model_of((1,))
-    vector, points = jnp.asarray(climb.flat(model)), model.points(jax.random.key(0), 10, len(X), jnp.float64)
-    fixed = (points, jnp.asarray(X), jnp.asarray(Y), LOSS, climb.Reading.of(model))
-    at = jax.jit(lambda v: climb.value(v, *fixed))
+    vector, points = jnp.asarray(lbfgs.flat(model)), model.points(jax.random.key(0), 10, len(X), jnp.float64)
+    fixed = (points, jnp.asarray(X), jnp.asarray(Y), LOSS, lbfgs.Reading.of(model))
+    at = jax.jit(lambda v: lbfgs.value(v, *fixed))
     gradient = jax.jit(jax.grad(at))(vector)
     direction = jax.tree.map(jnp.zeros_like, eqx.filter(model, eqx.is_inexact_array))
     moved = jax.tree.map(lambda a: jnp.asarray(np.random.default_rng(0).standard_normal(a.shape)), direction.layers)
@@ -143,13 +143,13 @@ def test_gradients_at_fixed_draws():
 
 def test_a_vector_is_read_as_the_model_it_was_made_of():
     model = model_of((1,))
-    read = climb.Reading.of(model)(climb.flat(model), jnp.asarray)
+    read = lbfgs.Reading.of(model)(lbfgs.flat(model), jnp.asarray)
     assert eqx.tree_equal(read, model)
 
 
 def test_starts_one_after_the_other_are_starts_together():
     models = [model_of((1,), seed) for seed in range(3)]
-    together, apart = climb.Climb(models, rows(), 0), climb.Climb(models, rows(), 0)
+    together, apart = lbfgs.Climb(models, rows(), 0), lbfgs.Climb(models, rows(), 0)
     together._apart, apart._apart = False, True
     V = together.vectors
     for moved in (V, V + 0.1, np.stack([V[0] + 0.1, V[1] + 0.2, V[2] + 0.1])):  # the last time one start asks
@@ -169,15 +169,15 @@ def test_the_best_start_by_fresh_draws_is_kept(learnt):
     objectives = [entry["objective"] for entry in learnt.history]
     assert len(objectives) == 3 + 3  # of its own, and grown
     assert objectives == sorted(objectives)
-    assert np.isclose(value(learnt.model, n=climb.FRESH, key=7) / len(X), objectives[-1])
+    assert np.isclose(value(learnt.model, n=lbfgs.FRESH, key=7) / len(X), objectives[-1])
     assert objectives[-1] > value(model_of((1,), 0), n=100) / len(X)
 
 
 def test_among_the_best_starts_the_settled_objective_decides(learnt):
     settled = SAMPLING.climb(task((1,)))
     chosen, first = (laplace.laplace(m, LOSS, X, Y, 0) for m in (laplace.points(settled.model), learnt.model))
-    assert value(chosen, n=climb.FRESH, key=13) >= value(first, n=climb.FRESH, key=13)
-    worth = [value(model, n=climb.FRESH, key=13) for _, model in settled.parts]
+    assert value(chosen, n=lbfgs.FRESH, key=13) >= value(first, n=lbfgs.FRESH, key=13)
+    worth = [value(model, n=lbfgs.FRESH, key=13) for _, model in settled.parts]
     assert worth == sorted(worth, reverse=True)
     assert np.allclose([share for share, _ in settled.parts], dgps.averaged(worth), atol=1e-6)
     assert settled.parts[0][1] is settled.model
@@ -191,7 +191,7 @@ def test_a_gaussian_that_reaches_too_far_is_worth_less_than_its_peak():
     model = DGPS(n_restarts=1).climb(task((1,))).model
     wide = eqx.tree_at(lambda old: old.layers[0].root, model, jnp.asarray(model.layers[0].root) + 3 * jnp.eye(5))
     worths = [rows().worth(m, 13) for m in (model, wide)]
-    assert np.isclose(worths[0], value(model, n=climb.FRESH, key=13))
+    assert np.isclose(worths[0], value(model, n=lbfgs.FRESH, key=13))
     assert worths[0] > worths[1] + 5
 
 

@@ -10,36 +10,56 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import ParamSpec, TypeVar, overload
 
-QUICK = {"xla_cpu_use_fusion_emitters": False}
-BRIEF = {"xla_backend_optimization_level": 0}
+P = ParamSpec("P")
+R = TypeVar("R")
+
+QUICK: dict[str, bool | int] = {"xla_cpu_use_fusion_emitters": False}
+BRIEF: dict[str, bool | int] = {"xla_backend_optimization_level": 0}
 
 
-def compiled(function: Callable[..., Any] | None = None, *, brief: bool = False) -> Any:
+@overload
+def compiled(function: Callable[P, R]) -> Callable[P, R]: ...
+
+
+@overload
+def compiled(*, brief: bool) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+
+
+def compiled(
+    function: Callable[P, R] | None = None, *, brief: bool = False
+) -> Callable[P, R] | Callable[[Callable[P, R]], Callable[P, R]]:
     """The function, compiled when it is first called for arrays of some shapes; everything that is no array is fixed.
 
     `brief`: for what runs a few times only; without optimisation it is compiled in half of the time.
     """
     if function is None:
-        return functools.partial(compiled, brief=brief)
+        return lambda function: _compiled(function, QUICK | (BRIEF if brief else {}))
+    return _compiled(function, QUICK)
 
+
+def _compiled(function: Callable[P, R], options: dict[str, bool | int]) -> Callable[P, R]:
     @functools.cache
-    def jitted() -> Callable[..., Any]:
+    def jitted() -> Callable[P, R]:
         import equinox as eqx
 
-        options: dict[str, Any] = {"compiler_options": known(tuple((QUICK | (BRIEF if brief else {})).items()))}
-        return eqx.filter_jit(function, **options)
+        found: Callable[P, R] = eqx.filter_jit(function, compiler_options=known(tuple(options.items())))  # type: ignore[call-overload]
+        return found
 
-    return functools.wraps(function)(lambda *args, **kwargs: jitted()(*args, **kwargs))
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        return jitted()(*args, **kwargs)
+
+    return call
 
 
 @functools.cache
-def known(options: tuple[tuple[str, Any], ...]) -> dict[str, Any]:
+def known(options: tuple[tuple[str, bool | int], ...]) -> dict[str, bool | int]:
     """Those of the compiler's options that this jaxlib has."""
     import jax
 
-    def works(option: tuple[str, Any]) -> bool:
+    def works(option: tuple[str, bool | int]) -> bool:
         try:
             jax.jit(lambda: 0, compiler_options=dict([option])).lower().compile()
         except RuntimeError as problem:

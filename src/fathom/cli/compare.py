@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fathom.cli import console
 from fathom.cli.fit import header
 from fathom.cli.options import Data, Drop, Json, Seed, Target, Time
+
+if TYPE_CHECKING:
+    from fathom.base.files import Facts
+    from fathom.data.dataset import Dataset
+    from fathom.estimators.comparison import Row
 
 
 def compare(
@@ -44,7 +49,7 @@ def compare(
     _show_comparison(rows, dataset, {"folds": folds, "seed": seed}, as_json)
 
 
-def _show_comparison(rows: list[Any], dataset: Any, about: dict[str, Any], as_json: bool) -> None:
+def _show_comparison(rows: list[Row], dataset: Dataset, about: Facts, as_json: bool) -> None:
     from fathom.estimators.comparison import best_rows
 
     averages = [row.averages() for row in rows]

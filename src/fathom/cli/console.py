@@ -16,12 +16,20 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from typer.core import TyperGroup
 
 from fathom.base import files
+from fathom.base.files import Facts
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.text import Text
+
+    from fathom.base.arrays import Array
+    from fathom.kernels.base import Kernel
 
 PACKAGE = Path(__file__).parents[1]
 INTERRUPTED = 130  # 128 + SIGINT, what shells expect
@@ -36,7 +44,7 @@ _written: list[Path] = []  # by the running command, for the line after an inter
 class Commands(TyperGroup):
     """The commands, with every expected failure told in one line and status 2."""
 
-    def main(self, *args: Any, **kwargs: Any) -> Any:
+    def main(self, *args: Any, **kwargs: Any) -> Any:  # as Click has it
         kwargs["standalone_mode"] = False  # else the parser prints usage errors itself, on several lines
         try:
             status = super().main(*args, **kwargs)
@@ -48,7 +56,7 @@ class Commands(TyperGroup):
             status = 2
         sys.exit(status if isinstance(status, int) else 0)
 
-    def invoke(self, ctx: Any) -> Any:
+    def invoke(self, ctx: Any) -> object:  # Typer brings a Click of its own, or not
         _written.clear()
         try:
             return super().invoke(ctx)
@@ -86,11 +94,11 @@ def _raised_here(problem: Exception) -> bool:
     return last is not None and PACKAGE in Path(last.filename).parents and (last.line or "").startswith("raise ")
 
 
-def _usage(problem: Any) -> str:
-    text = problem.format_message().strip().rstrip(".")
+def _usage(problem: Exception) -> str:
+    text = str(getattr(problem, "format_message")()).strip().rstrip(".")  # noqa: B009
     close = getattr(problem, "possibilities", None)
-    if getattr(problem, "option_name", None) and close is not None:
-        text = f"no such option {problem.option_name}" + (f" (did you mean {close[0]}?)" if close else "")
+    if (named := getattr(problem, "option_name", None)) and close is not None:
+        text = f"no such option {named}" + (f" (did you mean {close[0]}?)" if close else "")
     text = re.sub(r"\.? Did you mean (.+)$", r" (did you mean \1)", text)
     ctx = getattr(problem, "ctx", None)
     remedy = f"; see '{ctx.command_path} --help'" if ctx is not None else ""
@@ -146,17 +154,17 @@ def keep_compiled() -> None:
 # -- showing -----------------------------------------------------------------------------------------------------
 
 
-def show_json(value: Mapping[str, Any]) -> None:
+def show_json(value: Facts) -> None:
     """One JSON object on standard output; numbers that JSON does not know become null."""
     print(json_text(value))
 
 
-def json_text(value: Mapping[str, Any]) -> str:
+def json_text(value: Facts) -> str:
     """A result as JSON text."""
     return json.dumps(_plain(value), indent=1, ensure_ascii=False)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set):
@@ -187,7 +195,7 @@ def show_lines(lines: Iterable[str], style: str = "") -> None:
 
 
 def show_table(
-    rows: Sequence[Mapping[str, Any]],
+    rows: Sequence[Facts],
     title: str = "",
     footnotes: Iterable[str] = (),
     best: Callable[[str, int], bool] = lambda column, row: False,
@@ -207,21 +215,21 @@ def show_table(
     show_lines(footnotes, "dim")
 
 
-def number_text(value: Any) -> str:
+def number_text(value: object) -> str:
     """A table entry: numbers to four significant digits, nothing for None."""
     if value is None:
         return ""
     if not isinstance(value, float) and not hasattr(value, "dtype"):
         return str(value)
-    number = float(value)
+    number = float(str(value))
     return f"{number:.0f}" if 1e3 <= abs(number) < 1e7 else f"{number:#.4g}"
 
 
-def rounded(kernel: Any) -> Any:
+def rounded(kernel: Kernel) -> Kernel:
     """The kernel with its parameters rounded for reading."""
     import numpy as np
 
-    def nice(value: Any, digits: int) -> Any:
+    def nice(value: Array, digits: int) -> Array:
         return np.vectorize(lambda v: float(f"{v:.{digits}g}"))(value)
 
     # A place on an axis of years needs more digits than a size: 1955.25 is not 1955.
@@ -229,13 +237,13 @@ def rounded(kernel: Any) -> Any:
     return kernel.replace(children=tuple(rounded(child) for child in kernel.children), **new)
 
 
-def _text(text: str, style: str = "") -> Any:
+def _text(text: str, style: str = "") -> Text:
     from rich.text import Text
 
     return Text(text, style=style)  # as it is: column names may hold brackets, which Rich would read as markup
 
 
-def _print(*renderables: Any) -> None:
+def _print(*renderables: RenderableType) -> None:
     from rich.console import Console
 
     console = Console(highlight=False)

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fathom import models
 from fathom.cli import console
 from fathom.cli.options import Data, Drop, Json, Seed, Target, Time
+
+if TYPE_CHECKING:
+    from fathom.base.files import Facts
+    from fathom.data.dataset import Dataset
+    from fathom.deep.training.loop import Entry
+    from fathom.estimators.base import Estimator
 
 FITTED = ("gp", *models.methods())  # what can be fitted without a search
 _LEAVE_ONE_OUT = ("NLL", "RMSE", "CRPS", "coverage90")
@@ -62,10 +68,11 @@ def fit(
     _show(fitted, dataset, about, as_json)
 
 
-def _made(model: str, kernel: str | None, seed: int, asked: dict[str, Any], out: Path) -> Any:
+def _made(model: str, kernel: str | None, seed: int, asked: Facts, out: Path) -> Estimator:
     """The model to fit; an option that means nothing to it is an error."""
     from fathom.data.table import did_you_mean
     from fathom.estimators import comparison
+    from fathom.inference.base import method
 
     if model not in FITTED:
         near = did_you_mean(model, FITTED)
@@ -75,14 +82,14 @@ def _made(model: str, kernel: str | None, seed: int, asked: dict[str, Any], out:
         raise ValueError(f"{strange[0]} is for {whose}: --model {model} has none")
     if model == "gp":
         return comparison.gp(kernel, seed, asked.get("--restarts", 5))
-    training: dict[str, Any] = {"n_steps": asked["--steps"]} if "--steps" in asked else {}
-    if "checkpoint" in models.inference(model).uses:
+    training: Facts = {"n_steps": asked["--steps"]} if "--steps" in asked else {}
+    if "checkpoint" in method(model).uses:
         training["checkpoint"] = str(out.with_name(out.name + ".checkpoint"))
     options, widths = _options(asked.get("--option", ())), _widths(asked.get("--widths"))
     return comparison.made(model, kernel, seed, asked.get("--inducing"), widths, options, training)
 
 
-def _options(texts: Sequence[str]) -> dict[str, Any]:
+def _options(texts: Sequence[str]) -> Facts:
     """Options of a method from NAME=VALUE; a value is a number, true, false or a word."""
     found = {}
     for text in texts:
@@ -105,7 +112,7 @@ def _widths(text: str | None) -> tuple[int, ...] | str | None:
         raise ValueError(f"--widths {text!r}: whole numbers separated by commas, such as 3 or 3,3, or auto") from None
 
 
-def _fit_exact(model: Any, dataset: Any) -> Any:
+def _fit_exact(model: Estimator, dataset: Dataset) -> Estimator:
     """Fit with a progress bar that shows the best evidence so far, in the user's units."""
     import numpy as np
 
@@ -127,13 +134,13 @@ def _fit_exact(model: Any, dataset: Any) -> Any:
     return model
 
 
-def _train(model: Any, dataset: Any) -> Any:
+def _train(model: Estimator, dataset: Dataset) -> Estimator:
     """Train with a progress bar that shows objective and held-out NLL."""
     from fathom.data.frames import inputs
 
     with console.progress("training") as step:
 
-        def on_check(entry: dict[str, Any], total: int) -> None:
+        def on_check(entry: Entry, total: int) -> None:
             held = entry["validation NLL"]
             tail = "" if held is None else f", held-out NLL {held:.3f}"
             step(f"training: objective {entry['objective']:.3f}{tail}", entry["step"] / total)
@@ -143,7 +150,7 @@ def _train(model: Any, dataset: Any) -> Any:
     return model
 
 
-def _show(model: Any, dataset: Any, about: dict[str, Any], as_json: bool) -> None:
+def _show(model: Estimator, dataset: Dataset, about: Facts, as_json: bool) -> None:
     facts, lines = _found(model, dataset)
     if as_json:
         described = {"data": dataset.source, "rows": dataset.n_rows, "inputs": dataset.names, "target": dataset.target}
@@ -162,7 +169,7 @@ def _show(model: Any, dataset: Any, about: dict[str, Any], as_json: bool) -> Non
     )
 
 
-def _found(model: Any, dataset: Any) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+def _found(model: Estimator, dataset: Dataset) -> tuple[Facts, list[tuple[str, str]]]:
     """What was learnt, for JSON and for reading."""
     from fathom import metrics
     from fathom.kernels.syntax import to_text
@@ -193,6 +200,6 @@ def _score_text(scores: dict[str, float]) -> str:
     return f"NLL {scores['NLL']:.4g}, RMSE {scores['RMSE']:.4g} (the target's units), {inside}"
 
 
-def header(dataset: Any) -> Any:
+def header(dataset: Dataset) -> Callable[[str], str]:
     """From the name of a column to the name with its unit."""
     return lambda name: f"{name} ({dataset.units[name]})" if name in dataset.units else name

@@ -7,13 +7,18 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fathom.data.dataset import Columns, read_inputs
+from fathom.data.dataset import Columns, Dataset, read_inputs
 from fathom.data.frames import named
 from fathom.data.table import DataError, Table, listing, read_table, table_of_frame
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from fathom.estimators.base import Estimator
 
 
 @dataclass(frozen=True)
@@ -24,9 +29,9 @@ class Places:
     columns: Columns
     times: Sequence[str | float] = ()  # empty where the column of X says it
 
-    def cells(self) -> list[list[Any]]:
+    def cells(self) -> list[list[str | float]]:
         """The inputs for a table, column by column."""
-        found: list[list[Any]] = [[_short(value) for value in column] for column in self.X.T]
+        found: list[list[str | float]] = [[_short(value) for value in column] for column in self.X.T]
         if self.columns.time is not None and len(self.times):
             found[self.columns.time] = list(self.times)
         return found
@@ -37,7 +42,7 @@ class Forecast:
     """A table of predictions, one row for each place."""
 
     header: tuple[str, ...]
-    rows: list[tuple[Any, ...]]
+    rows: list[tuple[str | float, ...]]
 
     def csv(self) -> str:
         """The table as CSV text."""
@@ -60,7 +65,7 @@ def read_levels(text: str) -> tuple[float, ...]:
     return levels
 
 
-def columns_of(model: Any) -> Columns:
+def columns_of(model: Estimator) -> Columns:
     """What the model knows of its columns."""
     columns: Columns | None = getattr(model, "columns_", None)
     if columns is not None:
@@ -71,7 +76,7 @@ def columns_of(model: Any) -> Columns:
     return Columns(tuple(map(str, names)))
 
 
-def rows_of(model: Any, data: str) -> Places:
+def rows_of(model: Estimator, data: str) -> Places:
     """The rows of a file (or of a data set by name) that has the input columns of the model."""
     from fathom.data import datasets
 
@@ -90,7 +95,7 @@ def rows_of(model: Any, data: str) -> Places:
     return Places(X, columns, _dates_as_written(table, columns))
 
 
-def future(model: Any, horizon: int) -> Places:
+def future(model: Estimator, horizon: int) -> Places:
     """The `horizon` steps that follow the last time of the training data."""
     columns = columns_of(model)
     if columns.rule is None or columns.time is None:
@@ -110,7 +115,7 @@ def future(model: Any, horizon: int) -> Places:
     return Places(times[:, None], columns, written if is_date else [_short(float(text)) for text in written])
 
 
-def predict(model: Any, places: Places, levels: Sequence[float], observed: bool = True) -> Forecast:
+def predict(model: Estimator, places: Places, levels: Sequence[float], observed: bool = True) -> Forecast:
     """Mean, standard deviation and quantiles at each place; names of targets stand before them if there are several."""
     predictive = model.predict_dist(named(places.X, getattr(model, "feature_names_in_", None)), observed=observed)
     statistics = {"mean": predictive.mean(), "sd": predictive.std()}
@@ -125,7 +130,7 @@ def predict(model: Any, places: Places, levels: Sequence[float], observed: bool 
     return Forecast(tuple(header), list(zip(*columns, strict=True)))
 
 
-def _frame_of(dataset: Any) -> Any:
+def _frame_of(dataset: Dataset) -> pd.DataFrame:
     frame = named(dataset.X, dataset.names)
     if dataset.time is not None:
         frame[dataset.names[dataset.time]] = [dataset.format_time(value) for value in dataset.X[:, dataset.time]]

@@ -19,8 +19,8 @@ from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
+from fathom.base.files import Facts
 from fathom.data.table import DataError, did_you_mean
 
 VARIABLE = "FATHOM_BENCHMARKS"
@@ -85,7 +85,7 @@ def find(name: str) -> Benchmark:
     return known[plain]
 
 
-def run(benchmark: Benchmark, quick: bool, say: Callable[[str], None]) -> tuple[dict[str, Any], ModuleType]:
+def run(benchmark: Benchmark, quick: bool, say: Callable[[str], None]) -> tuple[Facts, ModuleType]:
     """What the benchmark found, with all that is needed to judge it later, and the module for its plot."""
     module = benchmark.load()
     start = time.perf_counter()

@@ -5,13 +5,19 @@ from __future__ import annotations
 import shlex
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fathom.cli import console
 from fathom.cli.options import Data, Drop, Json, Seed, Target, Time
 from fathom.cli.search import Beam, Criterion, Depth, Jobs, TimeLimit, Variant, run_search
+
+if TYPE_CHECKING:
+    from fathom.base.files import Facts
+    from fathom.data.dataset import Dataset
+    from fathom.estimators.exact import ExactRegressor
+    from fathom.estimators.search import KernelSearch
 
 SUFFIXES = {"html": ".html", "markdown": ".md", "json": ".json"}
 
@@ -47,11 +53,11 @@ def report(
     end = _end(dataset, horizon)
     start = time.perf_counter()
     if model is None:
-        options: dict[str, Any] = {"criterion": criterion, "beam": beam, "time_limit": time_limit, "n_jobs": jobs}
+        options: Facts = {"criterion": criterion, "beam": beam, "time_limit": time_limit, "n_jobs": jobs}
         found = _search_for_report(path, dataset, (depth, variant), options | {"random_state": seed})
     else:
         found = _loaded(model)
-    asked: dict[str, Any] = {"--target": target, "--time": time_column, "--drop": drop, "--out": out, "--model": model}
+    asked: Facts = {"--target": target, "--time": time_column, "--drop": drop, "--out": out, "--model": model}
     asked |= {"--depth": depth, "--variant": variant, "--criterion": criterion, "--beam": beam}
     asked |= {"--time-limit": time_limit, "--horizon": horizon, "--format": form, "--save": save_to, "--seed": seed}
     _write_report(found, dataset, path, save_to, end, (command_line(data, asked), start, seed, form, as_json))
@@ -60,7 +66,7 @@ def report(
 _USUAL = {"--depth": 10, "--variant": "interpretability", "--criterion": "bic", "--beam": 1, "--format": "html"}
 
 
-def command_line(data: str, asked: dict[str, Any]) -> str:
+def command_line(data: str, asked: Facts) -> str:
     """The command that does the same again: options at their defaults are left out."""
     words = ["fathom", "report", data]
     for option, value in asked.items():
@@ -69,23 +75,24 @@ def command_line(data: str, asked: dict[str, Any]) -> str:
     return shlex.join(words)
 
 
-def _search_for_report(path: Path, dataset: Any, what: tuple[int, str], options: dict[str, Any]) -> Any:
+def _search_for_report(path: Path, dataset: Dataset, what: tuple[int, str], options: Facts) -> KernelSearch:
     from fathom.estimators.search import KernelSearch
 
     trace = path.with_name(path.name + ".trace.json")
     return run_search(KernelSearch(*what, trace_path=trace, **options), dataset, own_trace=True)
 
 
-def _loaded(file: Path) -> Any:
+def _loaded(file: Path) -> ExactRegressor:
+    from fathom.estimators.exact import ExactRegressor
     from fathom.estimators.modelfile import load
 
     found = load(file)
-    if not hasattr(found, "posterior_"):
+    if not isinstance(found, ExactRegressor):
         raise ValueError(f"--model {file}: a report needs an exact Gaussian process, and this is another kind of model")
     return found
 
 
-def _end(dataset: Any, horizon: int | None) -> float | None:
+def _end(dataset: Dataset, horizon: int | None) -> float | None:
     """The value of the input so many steps ahead."""
     if horizon is None:
         return None
@@ -98,8 +105,8 @@ def _end(dataset: Any, horizon: int | None) -> float | None:
 
 
 def _write_report(
-    found: Any,
-    dataset: Any,
+    found: ExactRegressor,
+    dataset: Dataset,
     path: Path,
     save_to: Path | None,
     end: float | None,

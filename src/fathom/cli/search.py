@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fathom.cli import console
 from fathom.cli.options import Data, Drop, Json, Seed, Target, Time
+
+if TYPE_CHECKING:
+    from fathom.base.arrays import Rows
+    from fathom.base.files import Facts
+    from fathom.data.dataset import Dataset
+    from fathom.estimators.search import KernelSearch
+    from fathom.search.trace import Trace
 
 Depth = Annotated[int, typer.Option(help="Levels of the search; it stops before when nothing gains.", min=1)]
 Variant = Annotated[str, typer.Option(help="interpretability (simple components) or accuracy (nested).")]
@@ -50,7 +57,7 @@ def search(
 
     console.check_folder(out)
     dataset = resolve(data, target or None, time_column, drop)
-    where: dict[str, Any] = {"n_jobs": jobs, "backend": backend, "address": address, "time_limit": time_limit}
+    where: Facts = {"n_jobs": jobs, "backend": backend, "address": address, "time_limit": time_limit}
     path = trace if trace is not None else out.with_name(out.name + ".trace.json")
     model = KernelSearch(depth, variant, criterion=criterion, beam=beam, trace_path=path, random_state=seed, **where)
     start = time.perf_counter()
@@ -60,7 +67,7 @@ def search(
     show_search(found, dataset, {"seconds": time.perf_counter() - start, "out": str(out), "trace": str(path)}, as_json)
 
 
-def run_search(model: Any, dataset: Any, own_trace: bool) -> Any:
+def run_search(model: KernelSearch, dataset: Dataset, own_trace: bool) -> KernelSearch:
     """Search with a progress bar. A trace that nobody asked for and that belongs to another search is begun anew."""
     from fathom.data.frames import inputs
     from fathom.search.trace import TraceError
@@ -73,7 +80,7 @@ def run_search(model: Any, dataset: Any, own_trace: bool) -> Any:
     return _searched(model, dataset, inputs(dataset))
 
 
-def _searched(model: Any, dataset: Any, X: Any) -> Any:
+def _searched(model: KernelSearch, dataset: Dataset, X: Rows) -> KernelSearch:
     path = Path(model.trace_path) if model.trace_path is not None else None
     with console.progress("searching") as step:
         best = "noise"
@@ -81,7 +88,7 @@ def _searched(model: Any, dataset: Any, X: Any) -> Any:
         def on_stage(depth: int, done: int, total: int) -> None:
             step(f"level {depth}: {done} of {total} candidates; best so far {best}", depth / (model.depth + 1))
 
-        def on_level(trace: Any) -> None:
+        def on_level(trace: Trace) -> None:
             nonlocal best
             best = trace.best.structure()
             if path is not None:
@@ -92,7 +99,7 @@ def _searched(model: Any, dataset: Any, X: Any) -> Any:
     return model
 
 
-def show_search(model: Any, dataset: Any, about: dict[str, Any], as_json: bool) -> None:
+def show_search(model: KernelSearch, dataset: Dataset, about: Facts, as_json: bool) -> None:
     from fathom.kernels.syntax import to_text
 
     trace = model.trace_

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import equinox as eqx
 import jax
@@ -18,6 +18,7 @@ import numpy as np
 
 from fathom.base.arrays import Array
 from fathom.base.compiling import compiled
+from fathom.deep.features import Extractor
 from fathom.deep.layer import Form, Layer, OrthogonalPoints
 from fathom.deep.model import DeepGP
 from fathom.deep.propagate import Draws, Passing
@@ -76,7 +77,7 @@ def build(
     X: np.ndarray,
     Y: np.ndarray,
     n_classes: int = 0,
-    features: Any = None,
+    features: Extractor | None = None,
 ) -> DeepGP:
     """A model ready to be trained on standardised data X (N, D), Y (N, P)."""
     rng, H = np.random.default_rng(int(_seed(key))), X
@@ -105,7 +106,7 @@ def build(
 
 
 @compiled(brief=True)
-def _seed(key: Any) -> Array:
+def _seed(key: Array) -> Array:
     return jax.random.randint(key, (), 0, 2**31 - 1)
 
 
@@ -135,22 +136,23 @@ def _layer(
     kernel = bind(kernel, d)
     units = 1 if arch.shared or width == 1 else width
     theta = np.tile(standard_start(kernel, d, method.longest), (units, 1))
-    sd = method.hidden_sd if hidden else 1.0
-    root: np.ndarray | None = np.full((width, m), math.log(sd))
-    if method.q == "full":
-        root = np.stack([np.diag(row) for row in root])  # type: ignore[union-attr]
-    noise = (
-        None
-        if method.hidden_noise is None or not hidden
-        else _cast(np.full(width, math.log(method.hidden_noise)), arch)
-    )
     # the units of a layer would stay alike if they began so
     spread = 1e-2 * rng.standard_normal((units, m, d)) if units > 1 else np.zeros((1, m, d))
-    theta, Z, mean, root = (_cast(a, arch) for a in (theta, Z + spread, np.zeros((width, m)), root))
+    theta, Z, mean = (_cast(a, arch) for a in (theta, Z + spread, np.zeros((width, m))))
+    root = _root(method, arch, (width, m), method.hidden_sd if hidden else 1.0)
     slope = None if slope is None else _cast(slope, arch)
-    root = None if method.q == "point" else root
+    own = method.hidden_noise if hidden else None
+    noise = None if own is None else _cast(np.full(width, math.log(own)), arch)
     offset = _cast(np.zeros(width), arch)
     return Layer(theta, Z, mean, root, slope, offset, None, noise, Form(kernel), JITTER[arch.dtype])
+
+
+def _root(method: Beginning, arch: Architecture, shape: tuple[int, int], sd: float) -> Array | None:
+    """R of q(v) = N(m, RRᵀ) for units and points (W, M), as a layer holds it."""
+    logs = np.full(shape, math.log(sd))
+    if method.q == "point":
+        return None
+    return _cast(np.stack([np.diag(row) for row in logs]) if method.q == "full" else logs, arch)
 
 
 def _with_orthogonal(layer: Layer, arch: Architecture, n: int, H: np.ndarray, rng: np.random.Generator) -> Layer:
@@ -161,8 +163,8 @@ def _with_orthogonal(layer: Layer, arch: Architecture, n: int, H: np.ndarray, rn
     return eqx.tree_at(lambda old: old.orthogonal, layer, orthogonal, is_leaf=lambda x: x is None)
 
 
-def _cast(values: Any, arch: Architecture) -> Array:
-    return jnp.asarray(np.asarray(values), arch.dtype)
+def _cast(values: np.ndarray, arch: Architecture) -> Array:
+    return jnp.asarray(values, arch.dtype)
 
 
 def _likelihood(arch: Architecture, method: Beginning, Y: np.ndarray, n_classes: int) -> Likelihood:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from fathom.base.compiling import precision
+from fathom.base.files import Facts
 from fathom.deep.functions import functions
 from fathom.deep.model import DeepGP
 from fathom.deep.predict import AS_LEARNT, Mixture, Scales, latent, scaled, together
 from fathom.deep.training.checkpoint import arrays_of, filled
-from fathom.deep.training.loop import Trained
+from fathom.deep.training.loop import Entry, Trained
 from fathom.likelihoods import Gaussian
 
 FACTS = ("weights", "seed", "beta", "history", "best_step", "status", "notes", "scales")  # that go into a file
@@ -30,7 +31,7 @@ class Ensemble:
     scales: Scales = AS_LEARNT
     best_step: int = 0
     status: str = "done"
-    history: list[dict[str, float | None]] = field(default_factory=list)
+    history: list[Entry] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     @classmethod
@@ -76,7 +77,7 @@ class Ensemble:
         with precision(self.dtype):
             return functions(self.models, self.weights, X, seed, n)
 
-    def to_state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    def to_state(self) -> tuple[Facts, dict[str, np.ndarray]]:
         """Plain values for JSON, and the arrays of every model."""
         arrays: dict[str, np.ndarray] = {}
         for i, model in enumerate(self.models):
@@ -84,7 +85,7 @@ class Ensemble:
         return {name: getattr(self, name) for name in FACTS}, arrays
 
     @classmethod
-    def from_state(cls, like: DeepGP, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
+    def from_state(cls, like: DeepGP, facts: Facts, arrays: Mapping[str, np.ndarray]) -> Self:
         """The inverse of `to_state`, with models of the same structure as `like`."""
         facts = {name: facts[name] for name in FACTS} | {"scales": tuple(map(tuple, facts["scales"]))}
         return cls([filled(_name(i), like, arrays) for i in range(len(facts["weights"]))], **facts)

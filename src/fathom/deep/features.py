@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 import equinox as eqx
 import jax
@@ -11,6 +11,8 @@ import numpy as np
 
 from fathom.base.arrays import Array
 
+Extractor = Callable[[Array], Array]  # of one row; its arrays are learnt if it is a module of Equinox
+Features = str | Extractor | None  # a named network, an extractor of the user's own, or nothing
 NETWORKS = {"dkl": (1000, 1000, 500, 50, 2), "dkl-small": (1000, 500, 50, 2)}  # Wilson et al. 2016: their layers
 
 
@@ -31,7 +33,7 @@ class Network(eqx.Module):
         return (self.raw(x) - jax.lax.stop_gradient(self.centre)) / jax.lax.stop_gradient(self.spread)
 
 
-def extractor(features: Any, X: np.ndarray, seed: int, dtype: str) -> Any:
+def extractor(features: Features, X: np.ndarray, seed: int, dtype: str) -> Extractor | None:
     """None, a named network, or the user's own module (a callable on one row)."""
     if features is None or not isinstance(features, str):
         return features
@@ -45,7 +47,7 @@ def extractor(features: Any, X: np.ndarray, seed: int, dtype: str) -> Any:
     return Network(start.layers, jnp.mean(H, 0), jnp.std(H, 0) + 1e-6)
 
 
-def _linear(n_in: int, n_out: int, key: Any, dtype: str) -> eqx.nn.Linear:
+def _linear(n_in: int, n_out: int, key: Array, dtype: str) -> eqx.nn.Linear:
     """Weights of variance 2/n: signals keep their size through ReLUs, so that the first steps do not kill them."""
     plain = eqx.nn.Linear(n_in, n_out, key=key, dtype=jnp.dtype(dtype))
     weight = jnp.sqrt(2.0 / n_in) * jax.random.normal(key, (n_out, n_in), dtype)

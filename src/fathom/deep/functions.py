@@ -7,7 +7,7 @@ predictive mixture; what the full covariance adds is that a draw is a smooth fun
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -87,10 +87,10 @@ def _alone(layer: Layer, at: np.ndarray, w: int, seed: int, n: int) -> tuple[np.
 
 
 @eqx.filter_jit
-def paths(model: DeepGP, X: Array, key: Any, n: int) -> list[Array]:
+def paths(model: DeepGP, X: Array, key: Array, n: int) -> list[Array]:
     """Draws (n, N, W) of every layer's outputs at the rows of X, the last one's latent functions."""
 
-    def one(key: Any) -> list[Array]:
+    def one(key: Array) -> list[Array]:
         found, H = [], model.represent(X)
         first = H
         for depth, layer in enumerate(model.layers):
@@ -102,7 +102,7 @@ def paths(model: DeepGP, X: Array, key: Any, n: int) -> list[Array]:
     return jax.lax.map(one, jax.random.split(key, n))
 
 
-def _drawn(layer: Layer, X: Array, key: Any) -> Array:
+def _drawn(layer: Layer, X: Array, key: Array) -> Array:
     """One draw (N, W) of a layer's outputs at known inputs."""
     mean, cov = joint(layer, X)
     z = jax.random.normal(key, (layer.width, len(X)), X.dtype)

@@ -101,7 +101,7 @@ def _precision(H: np.ndarray) -> np.ndarray:
 def _spread(layer: Layer, precisions: list[np.ndarray]) -> Layer:
     """The layer with q of these precisions."""
     with jax.enable_x64(True):
-        R = np.asarray(compiled(linalg.inverse_root, brief=True)(jnp.asarray(np.stack(precisions))))
+        R = np.asarray(compiled(brief=True)(linalg.inverse_root)(jnp.asarray(np.stack(precisions))))
     logs = np.stack([np.diag(np.log(np.diag(r))) for r in R])
     root = jnp.asarray(np.tril(R, -1) + logs, layer.mean.dtype)
     return eqx.tree_at(lambda old: old.root, layer, root, is_leaf=lambda x: x is None)

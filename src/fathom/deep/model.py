@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 
 from fathom.base.arrays import Array, DType
+from fathom.deep.features import Extractor
 from fathom.deep.layer import Layer, Projection
 from fathom.deep.propagate import Passing, Points
 from fathom.kernels.expectations import Moments
@@ -21,7 +20,7 @@ class DeepGP(eqx.Module):
     layers: tuple[Layer, ...]
     passing: Passing
     likelihood: Likelihood
-    features: Callable[[Array], Array] | None  # a module applied to each row before the first layer
+    features: Extractor | None  # applied to each row before the first layer
     connected: bool = eqx.field(static=True)
 
     @property

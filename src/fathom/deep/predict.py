@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import equinox as eqx
 import jax
 import numpy as np
 
+from fathom.base.arrays import Array
 from fathom.deep.model import DeepGP
 
 ROWS = 256  # rows of one compiled prediction
@@ -21,7 +21,7 @@ Mixture = tuple[np.ndarray, np.ndarray, np.ndarray]  # means (S, ...), variances
 
 
 @eqx.filter_jit
-def _latent(model: DeepGP, X: Any, key: Any, n: int) -> Any:
+def _latent(model: DeepGP, X: Array, key: Array, n: int) -> tuple[Array, Array, Array]:
     f, log_weights, _ = model(X, key, n, common=True)
     return f.mean, f.var, log_weights
 
@@ -33,7 +33,7 @@ def padded(X: np.ndarray) -> Iterator[tuple[np.ndarray, int]]:
         yield np.concatenate([chunk, np.repeat(chunk[:1], ROWS - len(chunk), 0)]), len(chunk)
 
 
-def answers(model: DeepGP, X: np.ndarray, key: Any, n: int) -> Iterator[tuple[np.ndarray, ...]]:
+def answers(model: DeepGP, X: np.ndarray, key: Array, n: int) -> Iterator[tuple[np.ndarray, ...]]:
     """Means and variances (S, b, Q) of the latent functions, chunk by chunk, and log weights (S)."""
     n = n if model.draws else 1  # where nothing is drawn, looking and predicting are one compiled function
     for x, rows in padded(X):

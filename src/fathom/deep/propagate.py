@@ -136,7 +136,7 @@ def samples(key: Array, n: int, n_rows: int, widths: tuple[int, ...], dtype: DTy
     return xi, jnp.full(n, -np.log(n), dtype)
 
 
-drawn = compiled(samples, brief=True)  # where what is drawn once serves many evaluations
+drawn = compiled(brief=True)(samples)  # where what is drawn once serves many evaluations
 
 
 def propagate(

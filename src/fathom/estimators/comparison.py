@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 import numpy as np
 
 from fathom import metrics, models
+from fathom.base.files import Facts
 from fathom.data.dataset import Dataset, k_folds
 from fathom.data.frames import inputs
 from fathom.data.table import DataError, did_you_mean
+from fathom.estimators.base import Estimator, estimator
 from fathom.kernels.syntax import parse
 from fathom.predictive import Predictive
 
-SCORES: dict[str, Callable[[Predictive, Any], float]] = {
+if TYPE_CHECKING:
+    from fathom.base.arrays import Rows
+
+SCORES: dict[str, Callable[[Predictive, np.ndarray], float]] = {
     "NLL": metrics.nll,
     "RMSE": metrics.rmse,
     "CRPS": metrics.crps,
@@ -28,26 +33,27 @@ LEVEL = 0.9  # of the intervals that `coverage` counts
 class Model(Protocol):
     """What can be compared."""
 
-    def fit(self, X: Any, y: Any) -> Any: ...
+    def fit(self, X: Rows, y: Rows) -> object: ...
 
-    def predict_dist(self, X: Any) -> Predictive: ...
+    def predict_dist(self, X: Rows) -> Predictive: ...
 
 
 class Mean:
     """The baseline that knows only the mean and variance of the training targets."""
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Rows, y: Rows) -> Self:
         """Remember the two moments of each target."""
+        y = np.asarray(y)
         self.mean_, self.var_ = np.mean(y, axis=0), np.var(y, axis=0)
         return self
 
-    def predict_dist(self, X: Any) -> Predictive:
+    def predict_dist(self, X: Rows) -> Predictive:
         """The same Gaussian for every row."""
-        shape = (len(X), *np.shape(self.mean_))
+        shape = (len(np.asarray(X)), *np.shape(self.mean_))
         return Predictive.gaussian(np.broadcast_to(self.mean_, shape), np.broadcast_to(self.var_, shape))
 
 
-def gp(kernel: str | None = None, seed: int = 0, restarts: int = 5) -> Any:
+def gp(kernel: str | None = None, seed: int = 0, restarts: int = 5) -> Estimator:
     """The exact GP, with a kernel of one's choice."""
     from fathom.estimators.exact import GPRegressor
 
@@ -60,19 +66,19 @@ def made(
     seed: int = 0,
     inducing: int | None = None,
     widths: tuple[int, ...] | str | None = None,
-    options: Mapping[str, Any] | None = None,
-    training: Mapping[str, Any] | None = None,
-) -> Any:
+    options: Facts | None = None,
+    training: Facts | None = None,
+) -> Estimator:
     """A model of the table by its name; what is None is the method's own choice."""
     if name == "gp":
         return gp(kernel, seed)
     if name == "search":
-        return models.estimator("KernelSearch")(random_state=seed)
-    from fathom.inference.base import Training
+        return estimator("KernelSearch")(random_state=seed)
+    from fathom.inference.base import Training, method
 
     row = models.MODELS[name]
-    settings: dict[str, Any] = {"kernel": kernel or None, "random_state": seed}
-    settings |= {"inference": models.inference(name)(**options)} if options else {"inference": name}
+    settings: Facts = {"kernel": kernel or None, "random_state": seed}
+    settings |= {"inference": method(name)(**options)} if options else {"inference": name}
     settings |= {"n_inducing": inducing} if inducing is not None else {}
     settings |= {"training": Training(**training)} if training else {}
     if row.estimator == "DeepGPRegressor":
@@ -80,7 +86,7 @@ def made(
     elif widths:
         deep = ", ".join(models.methods("DeepGPRegressor"))
         raise ValueError(f"--widths is for deep models ({deep}): {name} has none")
-    return models.estimator(row.estimator)(**settings)
+    return estimator(row.estimator)(**settings)
 
 
 def _maker(name: str) -> Callable[[str, int], Model]:
@@ -94,7 +100,7 @@ CONTENDERS: dict[str, Callable[[str, int], Model]] = {
     **{name: _maker(name) for name in models.MODELS},
 }
 # the models that take a detail, and what must read it
-DETAILED: dict[str, Callable[[str], Any]] = {name: parse for name in models.MODELS if name != "search"}
+DETAILED: dict[str, Callable[[str], object]] = {name: parse for name in models.MODELS if name != "search"}
 
 
 def find(spec: str) -> tuple[str, str]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -12,13 +11,18 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from fathom.base.files import Facts
+from fathom.base.random import RandomState
 from fathom.data.dataset import Scaler
-from fathom.estimators.base import Learner, LearnerRegressor
+from fathom.estimators.learner import Learner, LearnerRegressor
 from fathom.kernels.base import Kernel
 
 if TYPE_CHECKING:
+    from fathom.base.arrays import Rows
     from fathom.deep.build import Architecture
-    from fathom.inference.base import Features, Inference, OnCheck, Task, Training
+    from fathom.deep.features import Features
+    from fathom.deep.training.loop import OnCheck
+    from fathom.inference.base import Inference, Task, Training
 
 _PARAMETERS = """
     input_connected : bool
@@ -67,7 +71,7 @@ class DeepLearner(Learner):
         training: Training | None = None,
         dtype: str | None = None,
         verbose: int = 0,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ):
         self.widths = widths
         self.inference = inference
@@ -100,7 +104,7 @@ class DeepLearner(Learner):
         self.remarks_.append(f"widths {list(self.widths_)} chosen by held-out NLL ({scores})")
         return replace(task, arch=replace(task.arch, widths=self.widths_))
 
-    def _saved_params(self) -> dict[str, Any]:
+    def _saved_params(self) -> Facts:
         # what was chosen decides the structure that a file is read into
         return super()._saved_params() | {"widths": list(self._widths())}
 
@@ -161,38 +165,36 @@ class DeepGPClassifier(ClassifierMixin, DeepLearner):
 
     rows = ("DeepGPRegressor", True)
 
-    def fit(self, X: Any, y: Any, on_check: OnCheck | None = None) -> Self:
+    def fit(self, X: Rows, y: Rows, on_check: OnCheck | None = None) -> Self:
         """Learn from inputs X (N, D) and labels y (N)."""
         self._task(np.zeros((0, 1)), np.zeros((0, 1)), 2, 0)  # wrong options are told before anything is computed
         if y is None:
             raise ValueError("DeepGPClassifier requires y to be passed, but the target y is None")
-        X = self._checked_inputs(X, reset=True)
-        y = column_or_1d(y, warn=True)
-        if len(y) != len(X):
-            raise ValueError(f"y has {len(y)} labels for {len(X)} rows of X")
-        assert_all_finite(y, input_name="y")
-        check_classification_targets(y)
-        self.classes_, labels = np.unique(y, return_inverse=True)
+        rows, given = self._checked_inputs(X, reset=True), np.asarray(column_or_1d(y, warn=True))
+        if len(given) != len(rows):
+            raise ValueError(f"y has {len(given)} labels for {len(rows)} rows of X")
+        assert_all_finite(given, input_name="y")
+        check_classification_targets(given)
+        self.classes_, labels = np.unique(given, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError("all labels are the same: a classifier needs at least two classes, got 1 class")
-        self.scaler_, self.remarks_ = Scaler.fit(X), list[str]()
-        self._learn(self.scaler_.x(X), labels[:, None].astype(float), len(self.classes_), on_check)
+        self.scaler_, self.remarks_ = Scaler.fit(rows), list[str]()
+        self._learn(self.scaler_.x(rows), labels[:, None].astype(float), len(self.classes_), on_check)
         return self
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: Rows) -> np.ndarray:
         """Probabilities (N, C) of the classes, in the order of `classes_`."""
         check_is_fitted(self)
-        found: np.ndarray = self.learnt_.probabilities(self._inputs(X))
-        return found
+        return self.learnt_.probabilities(self._inputs(X))
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Rows) -> np.ndarray:
         """The most probable class of each row."""
         chances = self.predict_proba(X)
         return np.asarray(self.classes_[np.argmax(chances, 1)])
 
-    def _own_state(self) -> dict[str, Any]:
+    def _own_state(self) -> Facts:
         return {"classes": self.classes_.tolist()}
 
-    def _set_own(self, description: Mapping[str, Any]) -> tuple[np.ndarray, int]:
+    def _set_own(self, description: Facts) -> tuple[np.ndarray, int]:
         self.classes_ = np.asarray(description["classes"])
         return np.zeros((1, 1)), len(self.classes_)

@@ -1,15 +1,19 @@
-"""The scikit-learn faces of the models."""
+"""Exact Gaussian process regression, with the face of scikit-learn."""
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fathom.base.files import Facts
 from fathom.base.optimise import Result
-from fathom.data.dataset import Columns, Scaler
+from fathom.base.random import RandomState, seed_of
+from fathom.data.dataset import Scaler
+from fathom.estimators.base import LARGEST, Estimator, Predicts, short_text, with_row
 from fathom.gp.evidence import Mean
 from fathom.gp.exact import Posterior, additive_parts, decompose, leave_one_out
 from fathom.gp.learn import Settings, learn, posterior_of, remarks, with_noise
@@ -19,43 +23,47 @@ from fathom.kernels.base import Kernel
 from fathom.kernels.syntax import parse, to_text
 from fathom.predictive import Predictive
 
-LARGEST = 1e150  # beyond it squares overflow
+if TYPE_CHECKING:
+    from fathom.base.arrays import Rows
+
 MOST_ROWS = 15_000  # an N×N matrix of 1.8 GB, of which a fit holds four
 
 
-class ExactRegressor(RegressorMixin, BaseEstimator):
+class ExactRegressor(RegressorMixin, Predicts, Estimator):
     """What every exact model shares once it has a posterior on standardised data: checks, units, predictions, files."""
 
     result_: Result | None
+    posterior_: Posterior
+    kernel_: Kernel
+    log_evidence_: float
+    notes_: list[str]
+    _single: bool
 
     def _mean(self) -> Mean:
         """The prior mean of the model."""
         raise NotImplementedError
 
-    def _saved_params(self) -> dict[str, Any]:
+    def _saved_params(self) -> Facts:
         """Constructor parameters as JSON values."""
         raise NotImplementedError
 
     # -- data and units ----------------------------------------------------------------------------------------
 
-    def _checked(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _checked(self, X: Rows, y: Rows) -> tuple[np.ndarray, np.ndarray]:
         try:
-            X, y = validate_data(self, X, y, dtype=float, multi_output=True, y_numeric=True, ensure_min_samples=2)
+            rows, y = validate_data(self, X, y, dtype=float, multi_output=True, y_numeric=True, ensure_min_samples=2)
         except ValueError as problem:
             raise ValueError(with_row(problem, X, y)) from None
         y = np.asarray(y, dtype=float)
-        if max(np.abs(X).max(), np.abs(y).max()) > LARGEST:
+        if max(np.abs(rows).max(), np.abs(y).max()) > LARGEST:
             raise ValueError(f"values beyond {LARGEST:.0e} cannot be squared: rescale the data")
-        if len(X) > MOST_ROWS:
+        if len(rows) > MOST_ROWS:
             raise ValueError(
-                f"{len(X)} rows need a matrix of {8e-9 * len(X) ** 2:.0f} GB: "
-                f"an exact GP takes up to {MOST_ROWS}; fit a random subset"
+                f"{len(rows)} rows need a matrix of {8e-9 * len(rows) ** 2:.0f} GB: an exact GP takes up to "
+                f"{MOST_ROWS}; use SparseGPRegressor('vfe') or, for any number of rows, SparseGPRegressor('svgp') "
+                "(--model vfe or --model svgp of fathom fit)"
             )
-        return X, y
-
-    def _names(self) -> list[str] | None:
-        names = getattr(self, "feature_names_in_", None)
-        return None if names is None else [str(name) for name in names]
+        return rows, y
 
     def _set_posterior(self, posterior: Posterior) -> None:
         self.posterior_ = posterior
@@ -69,20 +77,16 @@ class ExactRegressor(RegressorMixin, BaseEstimator):
 
     # -- predicting --------------------------------------------------------------------------------------------
 
-    def predict(self, X: Any, return_std: bool = False) -> Any:
-        """The predictive mean, and on request the standard deviation of a new observation."""
-        if not return_std:
-            X_std = self._inputs(X)
-            return self._shaped(self.scaler_.y_back(self.posterior_.mean(X_std)))
-        predictive = self.predict_dist(X)
-        return predictive.mean(), predictive.std()
+    def _predicted_mean(self, X: Rows) -> np.ndarray:
+        X_std = self._inputs(X)  # without the variances, which cost more
+        return self._shaped(self.scaler_.y_back(self.posterior_.mean(X_std)))
 
-    def predict_dist(self, X: Any, observed: bool = True) -> Predictive:
+    def predict_dist(self, X: Rows, observed: bool = True) -> Predictive:
         """The predictive distribution of new observations at X, or (`observed=False`) of the function itself."""
         X_std = self._inputs(X)
         return self._predictive(self.posterior_.mean(X_std), self.posterior_.var(X_std, noise=observed))
 
-    def components(self, X: Any) -> dict[str, Predictive]:
+    def components(self, X: Rows) -> dict[str, Predictive]:
         """The posterior of every additive part of the kernel at X; with "constant", their means sum to `predict`."""
         X_std = self._inputs(X)
         parts = decompose(self.posterior_, X_std)
@@ -112,13 +116,13 @@ class ExactRegressor(RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         return self._predictive(*leave_one_out(self.posterior_))
 
-    def sample(self, X: Any, n: int = 1, random_state: Any = None, observed: bool = False) -> np.ndarray:
+    def sample(self, X: Rows, n: int = 1, random_state: RandomState = None, observed: bool = False) -> np.ndarray:
         """Joint posterior draws of the (first) output at the rows of X, (n, N)."""
         X_std = self._inputs(X)
-        draws = self.posterior_.sample(np.random.default_rng(random_state), X_std, n, observed)
+        draws = self.posterior_.sample(np.random.default_rng(seed_of(random_state)), X_std, n, observed)
         return draws * self.scaler_.y_sd[0] + self.scaler_.y_mean[0]
 
-    def _inputs(self, X: Any) -> np.ndarray:
+    def _inputs(self, X: Rows) -> np.ndarray:
         check_is_fitted(self)
         return self.scaler_.x(validate_data(self, X, reset=False, dtype=float))
 
@@ -133,32 +137,19 @@ class ExactRegressor(RegressorMixin, BaseEstimator):
 
     # -- model files -------------------------------------------------------------------------------------------
 
-    def to_state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    def to_state(self) -> tuple[Facts, dict[str, np.ndarray]]:
         """Everything a model file needs: JSON values and arrays."""
         check_is_fitted(self)
-        columns: Columns | None = getattr(self, "columns_", None)
-        description = {
-            "params": self._saved_params(),
-            "kernel": to_text(self.posterior_.kernel),
-            "scaler": self.scaler_.to_dict(),
-            "single": self._single,
-            "names": self._names(),
-            "columns": None if columns is None else columns.to_dict(),
-        }
-        return description, {"X": np.asarray(self.posterior_.X), "Y": np.asarray(self.posterior_.Y)}
+        own = {"params": self._saved_params(), "kernel": to_text(self.posterior_.kernel), "single": self._single}
+        return own | self._about_data(), {"X": np.asarray(self.posterior_.X), "Y": np.asarray(self.posterior_.Y)}
 
     @classmethod
-    def from_state(cls, description: dict[str, Any], arrays: dict[str, np.ndarray]) -> Self:
+    def from_state(cls, description: Facts, arrays: dict[str, np.ndarray]) -> Self:
         """The inverse of `to_state`."""
         model = cls(**description["params"])
         X, Y = arrays["X"], arrays["Y"]
-        model.n_features_in_ = X.shape[1]
-        if description["names"] is not None:
-            model.feature_names_in_ = np.asarray(description["names"], dtype=object)
-        if description["columns"] is not None:
-            model.columns_ = Columns.from_dict(description["columns"])
-        model.scaler_, model._single = Scaler.from_dict(description["scaler"]), bool(description["single"])
-        model.result_ = None
+        model._take_up(description, X.shape[1])
+        model._single, model.result_ = bool(description["single"]), None
         kernel = bind(parse(description["kernel"]), X.shape[1])
         model._set_posterior(posterior_of(kernel, X, Y, model._mean()))
         return model
@@ -181,8 +172,8 @@ class GPRegressor(MultiOutputMixin, ExactRegressor):
         With False, the kernel is used exactly as given.
     engine : "numpy" or "jax"
         The first needs no compilation; the second evaluates all restarts at once, for accelerators.
-    random_state : int, Generator or None
-        Same seed, same answer.
+    random_state : int, Generator, RandomState or None
+        Same seed, same answer; None is a new one every time.
 
     Attributes
     ----------
@@ -200,7 +191,7 @@ class GPRegressor(MultiOutputMixin, ExactRegressor):
         max_iterations: int = 500,
         optimise: bool = True,
         engine: str = "numpy",
-        random_state: Any = None,
+        random_state: RandomState = None,
     ):
         self.kernel = kernel
         self.mean = mean
@@ -212,7 +203,7 @@ class GPRegressor(MultiOutputMixin, ExactRegressor):
 
     # -- fitting -----------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, on_step: Any = None) -> Self:
+    def fit(self, X: Rows, y: Rows, on_step: Callable[[int, float], None] | None = None) -> Self:
         """Learn the kernel's parameters from inputs X (N, D) and outputs y (N) or (N, P)."""
         settings = self._settings()
         X, y = self._checked(X, y)
@@ -222,7 +213,7 @@ class GPRegressor(MultiOutputMixin, ExactRegressor):
         kernel, keep = self._standard_kernel(X.shape[1])
         self.result_ = None
         if self.optimise:
-            rng = np.random.default_rng(self.random_state)
+            rng = np.random.default_rng(seed_of(self.random_state))
             kernel, self.result_ = learn(kernel, X_std, Y_std, rng, settings, keep, on_step)
         self._set_posterior(posterior_of(kernel, X_std, Y_std, settings.mean))
         return self
@@ -236,7 +227,7 @@ class GPRegressor(MultiOutputMixin, ExactRegressor):
     def _mean(self) -> Mean:
         return self._settings().mean
 
-    def _saved_params(self) -> dict[str, Any]:
+    def _saved_params(self) -> Facts:
         return {**self.get_params(), "kernel": str(self.kernel), "random_state": None}
 
     def _standard_kernel(self, n_inputs: int) -> tuple[Kernel, tuple[bool, ...]]:
@@ -250,18 +241,3 @@ class GPRegressor(MultiOutputMixin, ExactRegressor):
         s = self.scaler_
         y_spread = float(np.exp(np.mean(np.log(s.y_sd))))
         return rescale(kernel, -s.x_mean / s.x_sd, 1 / s.x_sd, 1 / y_spread), given(kernel)
-
-
-def short_text(kernel: Kernel) -> str:
-    """The kernel without its parameter values: a name for reading."""
-    return to_text(kernel, values=False)
-
-
-def with_row(problem: ValueError, X: Any, y: Any) -> str:
-    """A scikit-learn message, with the row of the first value that is not finite."""
-    message = str(problem).splitlines()[0]
-    for name, values in (("X", X), ("y", y)):
-        if f"Input {name} contains" in message and values is not None:
-            bad = ~np.isfinite(np.asarray(values, dtype=float).reshape(len(values), -1)).all(1)
-            return f"{message} The first is in row {int(np.argmax(bad))}: drop the row or fill it in."
-    return str(problem)

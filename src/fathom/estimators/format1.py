@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from fathom.models import inference
+from fathom.base.files import Facts
+from fathom.inference.base import method
 
 _TRAINING = ("n_steps", "batch_size", "learning_rate", "validation_fraction", "refit", "time_limit")
 _KEPT = ("widths", "n_inducing", "input_connected", "kernel", "mean", "shared", "features", "dtype", "verbose")
@@ -24,13 +23,13 @@ _OPTIONS: dict[str, tuple[str, ...]] = {
 _OF_ALL_ROWS = ("fitc", "vfe", "pep")
 
 
-def as_second(old: dict[str, Any]) -> dict[str, Any]:
+def as_second(old: Facts) -> Facts:
     """The description of a format 1 file as one of format 2. None meant the method's own choice, and is left out."""
-    params, method = old["params"], old["params"]["inference"]
-    usual = inference(method)().get_params()
-    options = {name: params[name] for name in _OPTIONS[method] if params.get(name) not in (None, usual[name])}
+    params, name = old["params"], old["params"]["inference"]
+    usual = method(name)().get_params()
+    options = {key: params[key] for key in _OPTIONS[name] if params.get(key) not in (None, usual[key])}
     trained = {name: params[name] for name in _TRAINING if name in params}
-    if method in _OF_ALL_ROWS:
+    if name in _OF_ALL_ROWS:
         trained = {"n_steps": params["n_steps"]}
     fit = old["fit"]
     learnt = {**fit, "weights": old.get("weights", [1.0]), "notes": []} | {"kernel": old.get("fitted")}
@@ -38,7 +37,7 @@ def as_second(old: dict[str, Any]) -> dict[str, Any]:
         **{key: old[key] for key in ("scaler", "names", "n_inputs", "columns")},
         **{key: old[key] for key in ("single", "classes") if key in old},
         "params": {name: params[name] for name in _KEPT if name in params} | {"random_state": None},
-        "inference": {"name": method, "options": options, "named": not options},
+        "inference": {"name": name, "options": options, "named": not options},
         "training": trained,
         "learnt": learnt,
         "n_seen": 0,  # was not kept

@@ -9,21 +9,21 @@ from __future__ import annotations
 import json
 import zipfile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 import fathom
-from fathom.base.files import replacing
+from fathom.base.files import Facts, replacing
+from fathom.estimators.base import Estimator, estimator
 from fathom.estimators.format1 import as_second
-from fathom.models import ESTIMATORS, estimator
+from fathom.models import ESTIMATORS
 
 
 class ModelFileError(ValueError):
     """The file cannot be read or written; the message says why in one line."""
 
 
-def save(model: Any, path: str | Path) -> None:
+def save(model: Estimator, path: str | Path) -> None:
     """Write a fitted model. The old file, if there is one, stays whole until the new one is complete."""
     from safetensors.numpy import save as to_bytes
 
@@ -37,7 +37,7 @@ def save(model: Any, path: str | Path) -> None:
         archive.writestr("arrays.safetensors", to_bytes({k: np.ascontiguousarray(v) for k, v in arrays.items()}))
 
 
-def load(path: str | Path) -> Any:
+def load(path: str | Path) -> Estimator:
     """Read a model that `save` wrote."""
     description, arrays = _read(Path(path))
     if not isinstance(description, dict) or description.get("format") != "fathom":
@@ -57,7 +57,7 @@ def load(path: str | Path) -> Any:
         raise ModelFileError(f"{path} is damaged: {type(problem).__name__}: {problem}") from None
 
 
-def _read(path: Path) -> tuple[Any, dict[str, np.ndarray]]:
+def _read(path: Path) -> tuple[Facts, dict[str, np.ndarray]]:
     from safetensors import SafetensorError
     from safetensors.numpy import load as from_bytes
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Self, get_args
+from typing import TYPE_CHECKING, Self, get_args
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, column_or_1d
@@ -11,6 +11,8 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from fathom.base import linalg
 from fathom.base.arrays import Array
 from fathom.base.execute import Executor, executor
+from fathom.base.files import Facts
+from fathom.base.random import RandomState, seed_of
 from fathom.data.dataset import Columns, Dataset, Scaler
 from fathom.estimators.exact import ExactRegressor
 from fathom.gp.evidence import Mean
@@ -25,6 +27,10 @@ from fathom.search.inducing import process_of
 from fathom.search.run import OnLevel, OnStage, Settings, search
 from fathom.search.score import Criterion
 from fathom.search.trace import Trace
+
+if TYPE_CHECKING:
+    from fathom.base.arrays import Rows
+    from fathom.report.contents import Report
 
 
 class KernelSearch(ExactRegressor):
@@ -47,7 +53,8 @@ class KernelSearch(ExactRegressor):
     n_jobs, backend, address : where candidates are fitted: in this process, in others ("processes"), or on a Dask or
         Ray cluster at an address. The answer does not depend on it.
     trace_path : where the path is written after every level; the same search resumes from it.
-    random_state : int
+    random_state : int, Generator, RandomState or None
+        Same seed, same answer; None is a new one every time, or that of the trace that the search resumes from.
 
     Attributes
     ----------
@@ -69,7 +76,7 @@ class KernelSearch(ExactRegressor):
         backend: str = "processes",
         address: str | None = None,
         trace_path: str | Path | None = None,
-        random_state: int | None = None,
+        random_state: RandomState = None,
     ):
         self.depth = depth
         self.variant = variant
@@ -83,21 +90,21 @@ class KernelSearch(ExactRegressor):
         self.trace_path = trace_path
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, on_level: OnLevel | None = None, on_stage: OnStage | None = None) -> Self:
+    def fit(self, X: Rows, y: Rows, on_level: OnLevel | None = None, on_stage: OnStage | None = None) -> Self:
         """Search for the kernel of inputs X (N, D) and one output y (N)."""
-        X, y = self._checked(X, y)
+        inputs, y = self._checked(X, y)
         if y.ndim == 2 and y.shape[1] > 1:
             raise ValueError(f"KernelSearch explains one output, y has {y.shape[1]}: choose a column")
-        y = column_or_1d(y, warn=True)
+        y = np.asarray(column_or_1d(y, warn=True))
         self._single = True
-        self.scaler_ = Scaler.fit(X, y)
-        X_std, Y_std = self.scaler_.x(X), self.scaler_.y(y.reshape(-1, 1))
+        self.scaler_ = Scaler.fit(inputs, y)
+        X_std, Y_std = self.scaler_.x(inputs), self.scaler_.y(y.reshape(-1, 1))
         path = None if self.trace_path is None else Path(self.trace_path)
-        with executor(self.backend, self.n_jobs, self.address) as pool, linalg.calm_threads(len(X)):  # type: ignore[arg-type]
+        with executor(self.backend, self.n_jobs, self.address) as pool, linalg.calm_threads(len(X_std)):  # type: ignore[arg-type]
             self.trace_: Trace = search(
                 X_std,
                 Y_std[:, 0],
-                self._search_settings(X.shape[1]),
+                self._search_settings(X_std.shape[1], self._seed(path)),
                 pool,
                 time_limit=self.time_limit,
                 trace_path=path,
@@ -109,7 +116,7 @@ class KernelSearch(ExactRegressor):
             self._remember(*self._members(X_std, Y_std[:, 0], pool), X_std, Y_std)
         return self
 
-    def _search_settings(self, n_inputs: int) -> Settings:
+    def _search_settings(self, n_inputs: int, seed: int) -> Settings:
         allowed = {"variant": ("interpretability", "accuracy"), "criterion": get_args(Criterion)}
         for name, choices in allowed.items():
             if getattr(self, name) not in choices:
@@ -117,7 +124,13 @@ class KernelSearch(ExactRegressor):
         if self.depth < 1 or self.beam < 1:
             raise ValueError(f"depth and beam must be 1 or more, not {self.depth} and {self.beam}")
         grammar = default_grammar(n_inputs, self.variant, tuple(self.base))  # type: ignore[arg-type]
-        return Settings(grammar, self.depth, self.criterion, self.beam, int(self.random_state or 0))  # type: ignore[arg-type]
+        return Settings(grammar, self.depth, self.criterion, self.beam, seed)  # type: ignore[arg-type]
+
+    def _seed(self, trace: Path | None) -> int:
+        """The seed of the search; one that is left open is that of the trace to resume from."""
+        if self.random_state is None and trace is not None and trace.exists():
+            return int(Trace.from_json(trace.read_text(), str(trace)).settings["seed"])
+        return seed_of(self.random_state)
 
     def _members(self, X: np.ndarray, y: np.ndarray, pool: Executor) -> tuple[list[Member], float]:
         """The winner and its near-ties, with weights from past forecasts when there is one input to look back along."""
@@ -136,16 +149,14 @@ class KernelSearch(ExactRegressor):
             own if m.kernel == own.kernel else process_of(m.kernel, X, Y) for m in members
         ]
 
-    def predict(self, X: Any, return_std: bool = False) -> Any:
-        """The mean of the averaged forecast, and on request the standard deviation of a new observation."""
-        predictive = self.predict_dist(X)
-        return (predictive.mean(), predictive.std()) if return_std else predictive.mean()
-
-    def predict_dist(self, X: Any, observed: bool = True) -> Predictive:
+    def predict_dist(self, X: Rows, observed: bool = True) -> Predictive:
         """The mixture of all models within reach, weighted by their past forecasts."""
         X_std = self._inputs(X)
         parts = [self._predictive(p.mean(X_std), self._cautious_var(p, X_std, observed)) for p in self.posteriors_]
         return Predictive.mixture(parts, [member.weight for member in self.members_])
+
+    def _predicted_mean(self, X: Rows) -> np.ndarray:
+        return self.predict_dist(X).mean()  # of the average, not of the best model alone
 
     def _cautious_var(self, process: Process, X: np.ndarray, observed: bool) -> Array:
         """The variance, that of the function widened beyond the end of the data."""
@@ -154,7 +165,7 @@ class KernelSearch(ExactRegressor):
         beyond = (X.shape[1] == 1) & (X[:, 0] > self.posterior_.X[:, 0].max())
         return noise + np.where(beyond, self.caution_, 1.0) * function
 
-    def report(self, path: str | Path, dataset: Dataset | None = None, horizon: float | None = None) -> Any:
+    def report(self, path: str | Path, dataset: Dataset | None = None, horizon: float | None = None) -> Report:
         """Write what was found as a self-contained HTML page; returns its facts and words.
 
         `dataset` lends names, units and dates; without it they are those known from fitting, and the data too.
@@ -162,9 +173,9 @@ class KernelSearch(ExactRegressor):
         from fathom.report import document
 
         check_is_fitted(self)
-        about: dict[str, Any] = {"seconds": sum(level.seconds for level in self.trace_.levels)}
+        seconds = sum(level.seconds for level in self.trace_.levels)
         own = self._own_data() if dataset is None else dataset
-        return document.write(self, own, path, seed=self.random_state, horizon=horizon, **about)
+        return document.write(self, own, path, seed=self.trace_.settings["seed"], horizon=horizon, seconds=seconds)
 
     def _own_data(self) -> Dataset:
         """The data of the fit, with as much as is known of their columns."""
@@ -187,17 +198,22 @@ class KernelSearch(ExactRegressor):
     def _mean(self) -> Mean:
         return "zero"
 
-    def _saved_params(self) -> dict[str, Any]:
+    def _saved_params(self) -> Facts:
         path = None if self.trace_path is None else str(self.trace_path)
-        return {**self.get_params(), "base": list(self.base), "trace_path": path}
+        return {
+            **self.get_params(),
+            "base": list(self.base),
+            "trace_path": path,
+            "random_state": self.trace_.settings["seed"],
+        }
 
-    def to_state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    def to_state(self) -> tuple[Facts, dict[str, np.ndarray]]:
         description, arrays = super().to_state()
         members = [[to_text(m.kernel), m.weight, m.place, m.persistent] for m in self.members_]
         return description | {"trace": self.trace_.to_json(), "members": members, "caution": self.caution_}, arrays
 
     @classmethod
-    def from_state(cls, description: dict[str, Any], arrays: dict[str, np.ndarray]) -> Self:
+    def from_state(cls, description: Facts, arrays: dict[str, np.ndarray]) -> Self:
         model = super().from_state(description, arrays)
         model.trace_ = Trace.from_json(description["trace"])
         X, Y = arrays["X"], arrays["Y"]

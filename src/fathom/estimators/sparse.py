@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from fathom.estimators.base import LearnerRegressor
+from fathom.base.random import RandomState
+from fathom.estimators.learner import LearnerRegressor
 from fathom.kernels.base import Kernel
 
 if TYPE_CHECKING:
     from fathom.deep.build import Architecture
-    from fathom.inference.base import Features, Inference, Training
+    from fathom.deep.features import Features
+    from fathom.inference.base import Inference, Training
 
 
 class SparseGPRegressor(LearnerRegressor):
@@ -54,7 +56,7 @@ class SparseGPRegressor(LearnerRegressor):
         training: Training | None = None,
         dtype: str | None = None,
         verbose: int = 0,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ):
         self.inference = inference
         self.n_inducing = n_inducing

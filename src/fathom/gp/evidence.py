@@ -22,8 +22,9 @@ from scipy.linalg import blas
 from fathom.base import linalg
 from fathom.base.arrays import Array
 from fathom.kernels.base import Kernel
+from fathom.kernels.expansion import Values
 from fathom.kernels.lags import Lags
-from fathom.kernels.plan import Plan, Values
+from fathom.kernels.plan import Plan
 from fathom.kernels.vector import from_vector
 
 Mean = Literal["zero", "constant"]

@@ -17,7 +17,8 @@ import numpy as np
 from fathom.base.optimise import Space
 from fathom.kernels.base import Kernel, walk
 from fathom.kernels.combine import Product
-from fathom.kernels.leaves import WN, ArcCos, Lin
+from fathom.kernels.dense import Dense
+from fathom.kernels.leaves import WN, Lin
 from fathom.kernels.vector import Slot, slots, to_vector
 
 NOISE_FLOOR = 1e-6  # of the variance of y
@@ -132,9 +133,7 @@ def _balanced(
     entries = {(slot.node, slot.parameter.name): (slot.start, kept) for slot, kept in zip(where, keep, strict=True)}
     numbers = {id(node): n for n, node in enumerate(nodes)}
     for product in (node for node in nodes if isinstance(node, Product)):
-        first = product.children[0]
-        while first.children:
-            first = first.children[0]
+        first = product.scale_node()
         scale, kept = entries.get((numbers[id(first)], "variance"), (0, False))
         for line in (node for node in product.children if isinstance(node, Lin) and kept):
             location, known = entries[numbers[id(line)], "location"]
@@ -179,7 +178,7 @@ def _log_size(node: Kernel, column: Column) -> float:
 
 
 def _lengthscale(node: Kernel, slot: Slot, seen: list[Column], rng: np.random.Generator, i: int) -> np.ndarray:
-    if isinstance(node, ArcCos) or len(seen) > 1:
+    if isinstance(node, Dense) or len(seen) > 1:
         # distances grow with the number of inputs: √d keeps the typical correlation where learning is easy
         return np.log([math.sqrt(len(seen)) * column.spread for column in seen]) + 0.5 * rng.standard_normal() * (i > 0)
     column = seen[0]

@@ -10,10 +10,10 @@ predicts; the text "dspp" stands for `DSPP()`. Names resolve on first use. May i
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fathom.inference.base import Inference, Training
+    from fathom.inference.base import Inference, Training, method
     from fathom.inference.collapsed import FITC, PEP, VFE
     from fathom.inference.dgps import DGPS
     from fathom.inference.dspp import DSPP
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fathom.inference.svgp import ODSVGP, SVGP
 
 _HOMES = {
-    "base": ("Inference", "Training"),
+    "base": ("Inference", "Training", "method"),
     "collapsed": ("FITC", "VFE", "PEP"),
     "svgp": ("SVGP", "ODSVGP"),
     "ppgpr": ("PPGPR",),
@@ -47,10 +47,11 @@ __all__ = [
     "Gamma",
     "Inference",
     "Training",
+    "method",
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _HOME_OF:
         raise AttributeError(f"module 'fathom.inference' has no attribute {name!r}")
     return getattr(importlib.import_module(f"fathom.inference.{_HOME_OF[name]}"), name)

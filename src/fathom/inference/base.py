@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import importlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, Self
 
@@ -10,24 +11,23 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from fathom import models
+from fathom.base.files import Facts
 from fathom.deep.build import Architecture
+from fathom.deep.features import Features
 from fathom.deep.predict import Mixture
-
-Entry = dict[str, float | None]  # of a history: step, seconds, objective, validation NLL
-OnCheck = Callable[[Entry, int], None]  # hears of an entry and of all steps there will be
-Features = str | Callable[..., Any] | None  # a named network, a module of the user's own, or nothing
+from fathom.deep.training.loop import Entry, OnCheck
 
 
 class Options(BaseEstimator):
     """A holder of options in the manner of scikit-learn, which says who knows an option that it does not."""
 
-    def __new__(cls, *args: Any, **options: Any) -> Self:
+    def __new__(cls, *args: object, **options: object) -> Self:
         for name in options:
             if name not in cls._get_param_names():
                 raise TypeError(cls._unknown(name))
         return super().__new__(cls)
 
-    def set_params(self, **options: Any) -> Self:
+    def set_params(self, **options: object) -> Self:
         """Set options by name."""
         for name in options:
             if name.partition("__")[0] not in self._get_param_names():
@@ -38,7 +38,7 @@ class Options(BaseEstimator):
     def _unknown(cls, name: str) -> str:
         own = cls._get_param_names()
         said = f"{cls.__name__} has no option {name!r}; it has {', '.join(own) if own else 'none'}"
-        known = [Training, *(models.inference(method) for method in models.methods())]
+        known: list[type[Options]] = [Training, *map(method, models.methods())]
         others = [kind.__name__ for kind in known if name in kind._get_param_names()]
         return f"{said}; {name} is an option of {', '.join(others)}" if others else said
 
@@ -121,7 +121,9 @@ class Task:
 class Learnt(Protocol):
     """What a method has learnt, in standard units; how it came to it; and how that goes into a file."""
 
+    seed: int
     history: list[Entry]
+    best_step: int
     notes: list[str]
     status: str
 
@@ -134,7 +136,7 @@ class Learnt(Protocol):
     def functions(self, X: np.ndarray, n: int, seed: int) -> np.ndarray:
         """Whole functions (n, N, P) at the rows of X (N, D)."""
 
-    def to_state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    def to_state(self) -> tuple[Facts, dict[str, np.ndarray]]:
         """Plain values for JSON, and arrays."""
 
 
@@ -167,6 +169,14 @@ class Inference(Options):
         """Go on learning from further rows, `n_seen` with those seen before."""
         raise ValueError(f"inference={self.name!r} sees all rows at once: use 'svgp' for partial_fit")
 
-    def restored(self, task: Task, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Learnt:
+    def restored(self, task: Task, facts: Facts, arrays: Mapping[str, np.ndarray]) -> Learnt:
         """What `Learnt.to_state` took apart; of the task only the shapes count."""
         raise NotImplementedError
+
+
+def method(name: str) -> type[Inference]:
+    """The class of the inference method that has this name in the table of models."""
+    module, _, kind = models.MODELS[name].inference.rpartition(":")
+    home = module if "." in module else f"fathom.inference.{module}"
+    found: type[Inference] = getattr(importlib.import_module(home), kind)
+    return found

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from fathom.base.files import Facts
 from fathom.base.linalg import Factor, root
 from fathom.deep.build import Architecture
 from fathom.deep.predict import AS_LEARNT, Mixture, Scales
+from fathom.deep.training.loop import Entry
 from fathom.gp.exact import GP
-from fathom.inference.base import Entry, Inference, Task, Training
+from fathom.inference.base import Inference, Task, Training
 from fathom.kernels.algebra import bind
 from fathom.kernels.base import Kernel
 from fathom.kernels.syntax import parse, to_text
@@ -50,7 +52,7 @@ class Collapsed:
         draws = np.random.default_rng(seed).standard_normal((n, half.shape[1], mean.shape[1]))
         return np.asarray(mean + half @ draws)
 
-    def to_state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    def to_state(self) -> tuple[Facts, dict[str, np.ndarray]]:
         """Plain values for JSON, and the arrays of the posterior."""
         p = self.posterior
         facts = {"seed": self.seed, "status": self.status, "history": self.history, "notes": self.notes}
@@ -95,7 +97,7 @@ class PEP(Inference):
         history: list[Entry] = [{"step": result.stats["evaluations"], "objective": result.value}]
         return Collapsed(posterior, task.seed, result.status, history)
 
-    def restored(self, task: Task, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Collapsed:
+    def restored(self, task: Task, facts: Facts, arrays: Mapping[str, np.ndarray]) -> Collapsed:
         """The posterior of a file."""
         kernel = bind(parse(facts["kernel"]), task.X.shape[1])
         prior, inner = GP(kernel, arrays["constant"]), Factor(arrays["inner"], 0.0, 1)

@@ -10,12 +10,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import jax
 import numpy as np
 
 from fathom.base.compiling import precision
+from fathom.base.files import Facts
 from fathom.deep.build import Architecture, Beginning, build
 from fathom.deep.ensemble import Ensemble
 from fathom.deep.features import extractor
@@ -93,7 +94,7 @@ class Gradient(Inference):
         trained.notes = [*learnt.notes, *trained.notes]
         return Ensemble.of(trained, learnt.seed, learnt.beta)
 
-    def restored(self, task: Task, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Ensemble:
+    def restored(self, task: Task, facts: Facts, arrays: Mapping[str, np.ndarray]) -> Ensemble:
         """The models of a file."""
         with precision(task.arch.dtype):
             return Ensemble.from_state(self._begun(task, self.ending()), facts, arrays)

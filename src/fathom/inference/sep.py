@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -22,7 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from fathom.base import linalg
-from fathom.base.arrays import Array
+from fathom.base.arrays import Array, DType
 from fathom.base.compiling import compiled
 from fathom.deep.build import Architecture, Beginning
 from fathom.deep.layer import Layer
@@ -115,7 +115,7 @@ class Matching(eqx.Module):
 
     draws: bool = eqx.field(static=True, default=False)
 
-    def points(self, key: Any, n: int, n_rows: int, widths: tuple[int, ...], dtype: Any) -> Points:
+    def points(self, key: Array, n: int, n_rows: int, widths: tuple[int, ...], dtype: DType) -> Points:
         """One point of weight 1: nothing is asked of it."""
         return (), jnp.zeros(1, dtype)
 

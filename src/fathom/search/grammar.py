@@ -205,7 +205,7 @@ def baseline(name: str, n_inputs: int = 1) -> Grammar:
 def expand(kernel: Kernel, grammar: Grammar) -> list[Kernel]:
     """Every kernel one step away: canonical, within the limits, without duplicates, in a fixed order."""
     kernel = remember(kernel)
-    found: dict[tuple, Kernel] = {}
+    found: dict[tuple[object, ...], Kernel] = {}
     several = grammar.n_inputs > 1
     signal, noise = _split(kernel) if several else (kernel, None)
     for name in [r for r in grammar.rules if r.startswith("add")] if several and is_noise(kernel) else grammar.rules:

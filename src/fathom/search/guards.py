@@ -21,7 +21,7 @@ from fathom.gp.starts import Column, columns_of, space
 from fathom.kernels.base import Kernel, walk
 from fathom.kernels.combine import ChangeWindow, Product, Switch
 from fathom.kernels.leaves import Lin, Per
-from fathom.kernels.stationary import Radial
+from fathom.kernels.radial import Radial
 from fathom.kernels.vector import Slot, slots
 
 SHARPNESS = 3.0  # κ × width of a window, at least

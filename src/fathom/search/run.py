@@ -166,7 +166,7 @@ class _Run:
         start, depth = time.monotonic(), len(trace.levels)
         last = trace.levels[-1]
         beam = [m.parsed() for m in (last.best, *last.runners_up)[: self.settings.beam]]
-        seen: dict[tuple, Kernel] = {}
+        seen: dict[tuple[object, ...], Kernel] = {}
         for parent in beam:
             for candidate in expand(parent, self.settings.grammar):
                 seen.setdefault(candidate.structure(), candidate)

@@ -26,7 +26,7 @@ from fathom.base import linalg
 from fathom.base.arrays import Array, is_jax, namespace, normal_draws
 from fathom.gp.exact import GP
 from fathom.kernels.base import Kernel, as_rows
-from fathom.kernels.plan import Values
+from fathom.kernels.expansion import Values
 from fathom.kernels.strip import CrossLags, Strip
 
 BLUR = 1e-9  # noise of the inducing values, relative to their mean variance

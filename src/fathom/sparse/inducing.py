@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from fathom.kernels.base import Kernel, walk
-from fathom.kernels.stationary import Radial
+from fathom.kernels.radial import Radial
 from fathom.kernels.vector import n_free, slots, to_vector
 
 

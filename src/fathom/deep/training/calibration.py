@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import equinox as eqx
 import jax
 import numpy as np
 from scipy.special import logsumexp
 
+from fathom.base.arrays import Array
 from fathom.deep.model import DeepGP
 from fathom.deep.objective import predictive
 from fathom.deep.predict import AS_LEARNT, NEGLIGIBLE, ROWS, Scales, answers, padded
@@ -24,7 +23,7 @@ EACH = 15  # training rows for each inducing input, from which on they can say h
 SAMPLE = 2000  # of them are asked
 
 
-def profile(model: DeepGP, X: np.ndarray, Y: np.ndarray, key: Any) -> np.ndarray:
+def profile(model: DeepGP, X: np.ndarray, Y: np.ndarray, key: Array) -> np.ndarray:
     """Log densities (F, N) of rows that the model has not seen, were its variances larger by each of `FACTORS`.
 
     A predictive objective fits the widths of its own rows too. Classes have no widths: (1, N).
@@ -42,7 +41,7 @@ def profile(model: DeepGP, X: np.ndarray, Y: np.ndarray, key: Any) -> np.ndarray
 
 
 @eqx.filter_jit
-def _log_density(model: DeepGP, X: Any, Y: Any, key: Any, n: int) -> Any:
+def _log_density(model: DeepGP, X: Array, Y: Array, key: Array, n: int) -> Array:
     """Log densities (1, N) of the rows."""
     f, log_weights, _ = model(X, key, n, common=True)
     return predictive(model.likelihood, Y, f, log_weights)[None]

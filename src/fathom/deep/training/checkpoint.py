@@ -6,20 +6,23 @@ import json
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import equinox as eqx
 import jax
 import numpy as np
 
-from fathom.base.files import replacing
+from fathom.base.files import Facts, replacing
+
+Trees = dict[str, Any]  # PyTrees by name
+T = TypeVar("T")
 
 
 class CheckpointError(ValueError):
     """The checkpoint cannot be used; the message says why in one line."""
 
 
-def write(path: Path, facts: dict[str, Any], trees: dict[str, Any]) -> None:
+def write(path: Path, facts: Facts, trees: Trees) -> None:
     """The facts and the arrays of each tree. The old file stays whole until the new one is complete."""
     from safetensors.numpy import save
 
@@ -31,13 +34,13 @@ def write(path: Path, facts: dict[str, Any], trees: dict[str, Any]) -> None:
         archive.writestr("arrays.safetensors", save(arrays))
 
 
-def arrays_of(name: str, tree: Any) -> dict[str, np.ndarray]:
+def arrays_of(name: str, tree: object) -> dict[str, np.ndarray]:
     """The arrays of a tree, numbered in its order."""
     leaves = jax.tree.leaves(eqx.filter(tree, eqx.is_array))
     return {f"{name}.{i}": np.array(leaf, order="C") for i, leaf in enumerate(leaves)}
 
 
-def read(path: Path, fingerprint: str, like: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def read(path: Path, fingerprint: str, like: Trees) -> tuple[Facts, Trees]:
     """What `write` wrote, as trees of the same structure as `like`."""
     from safetensors.numpy import load
 
@@ -51,7 +54,7 @@ def read(path: Path, fingerprint: str, like: dict[str, Any]) -> tuple[dict[str, 
     return facts, {name: filled(name, tree, arrays) for name, tree in like.items()}
 
 
-def filled(name: str, tree: Any, arrays: Mapping[str, np.ndarray]) -> Any:
+def filled(name: str, tree: T, arrays: Mapping[str, np.ndarray]) -> T:
     """A tree of the same structure with the arrays that `arrays_of` took; their shapes may differ."""
     dynamic, static = eqx.partition(tree, eqx.is_array)
     leaves, structure = jax.tree.flatten(dynamic)

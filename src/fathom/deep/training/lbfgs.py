@@ -10,7 +10,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -18,13 +18,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from fathom.base import linalg
-from fathom.base.arrays import Array
+from fathom.base.arrays import Array, DType, namespace
 from fathom.base.compiling import compiled
 from fathom.base.optimise import Space, climb_together
 from fathom.deep.model import DeepGP
 from fathom.deep.objective import Loss
 from fathom.deep.propagate import Points
-from fathom.deep.training.loop import OnCheck
+from fathom.deep.training.loop import Entry, OnCheck
 
 FRESH = 100  # draws that rank the starts
 REACH = 3.0  # how far a parameter may go from where it began: logarithms (a factor 20), places in standard units
@@ -51,7 +51,7 @@ class Rows:
     Y: Array  # (N, P)
 
     @classmethod
-    def of(cls, loss: Loss, X: np.ndarray, Y: np.ndarray, dtype: Any) -> Rows:
+    def of(cls, loss: Loss, X: np.ndarray, Y: np.ndarray, dtype: DType) -> Rows:
         """Rows of NumPy arrays."""
         return cls(loss, jnp.asarray(X, dtype), jnp.asarray(Y, dtype))
 
@@ -143,9 +143,11 @@ def value(vector: Array, points: Points, X: Array, Y: Array, loss: Loss, reading
 
 
 @compiled
-def _slopes(vectors: Array, own: Points, new: Array, apart: bool, *fixed: Any) -> tuple[Array, Array]:
+def _slopes(
+    vectors: Array, own: Points, new: Array, apart: bool, X: Array, Y: Array, loss: Loss, reading: Reading
+) -> tuple[Array, Array]:
     """Of all starts at once or, `apart`, of those that ask something new one after the other (zeros for the rest)."""
-    slopes = jax.value_and_grad(lambda v, points: value(v, points, *fixed))
+    slopes = jax.value_and_grad(lambda v, points: value(v, points, X, Y, loss, reading))
     if not apart:
         return jax.vmap(slopes)(vectors, own)
 
@@ -159,8 +161,8 @@ def _slopes(vectors: Array, own: Points, new: Array, apart: bool, *fixed: Any) -
 
 
 @compiled(brief=True)
-def _values(vectors: Array, points: Points, *fixed: Any) -> Array:
-    return jax.lax.map(lambda v: value(v, points, *fixed), vectors)
+def _values(vectors: Array, points: Points, X: Array, Y: Array, loss: Loss, reading: Reading) -> Array:
+    return jax.lax.map(lambda v: value(v, points, X, Y, loss, reading), vectors)
 
 
 def _space(model: DeepGP, vectors: np.ndarray) -> Space:
@@ -180,7 +182,7 @@ def flat(model: DeepGP) -> np.ndarray:
 class Reading:
     """How a vector of parameters is a model. Hashable: compiled code belongs to it."""
 
-    structure: Any
+    structure: jax.tree_util.PyTreeDef
     shapes: tuple[tuple[int, ...], ...]
 
     @classmethod
@@ -188,10 +190,10 @@ class Reading:
         leaves, structure = jax.tree.flatten(model)
         return cls(structure, tuple(a.shape for a in leaves))
 
-    def __call__(self, vector: Any, leaf: Callable[[Any], Any] = lambda a: a) -> DeepGP:
+    def __call__(self, vector: Array, leaf: Callable[[Array], Array] = lambda a: a) -> DeepGP:
         ends = np.cumsum([math.prod(shape) for shape in self.shapes])
-        parts: Callable[..., list[Any]] = np.split if isinstance(vector, np.ndarray) else jnp.split
-        found = [leaf(a.reshape(s)) for a, s in zip(parts(vector, ends[:-1]), self.shapes, strict=True)]
+        parts = namespace(vector).split(vector, ends[:-1])
+        found = [leaf(a.reshape(s)) for a, s in zip(parts, self.shapes, strict=True)]
         model: DeepGP = jax.tree.unflatten(self.structure, found)
         return model
 
@@ -223,8 +225,10 @@ class Watch:
             self.on_check({"step": step, "objective": self.best, "validation NLL": None}, self.n_climbs * self.total)
 
 
-def history(ends: list[End], best: int, n_rows: int, seconds: float) -> list[dict[str, Any]]:
+def history(ends: list[End], best: int, n_rows: int, seconds: float) -> list[Entry]:
     """What every start came to; the one that was taken last."""
     order = [*(end for i, end in reversed(list(enumerate(ends))) if i != best), ends[best]]
-    facts = [{"step": end.iterations, "objective": end.value / n_rows} for end in order]
-    return [fact | {"seconds": seconds, "validation NLL": None} for fact in facts]
+    return [
+        {"step": end.iterations, "objective": end.value / n_rows, "seconds": seconds, "validation NLL": None}
+        for end in order
+    ]

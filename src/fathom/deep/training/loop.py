@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import NotRequired, TypedDict
 
 import equinox as eqx
 import jax
@@ -20,6 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec
 
+from fathom.base.arrays import Array
 from fathom.deep.model import DeepGP
 from fathom.deep.objective import Loss
 from fathom.deep.predict import AS_LEARNT, Scales
@@ -36,6 +37,13 @@ LARGEST_RISE = 50.0  # of the loss per row: more is a divergence
 def whole(n_steps: float) -> int:
     """About so many steps in whole chunks: a shorter last one would be compiled for itself."""
     return max(CHUNK, round(n_steps / CHUNK) * CHUNK)
+
+
+Entry = TypedDict(  # of a history
+    "Entry",
+    {"step": int, "objective": float, "seconds": NotRequired[float], "validation NLL": NotRequired[float | None]},
+)
+OnCheck = Callable[[Entry, int], None]  # hears of an entry and of all steps there will be
 
 
 @dataclass(frozen=True)
@@ -62,14 +70,11 @@ class Trained:
     model: DeepGP
     best_step: int
     parts: list[tuple[float, DeepGP]] = field(default_factory=list)  # of an average, with `model` first, if it is one
-    history: list[dict[str, float | None]] = field(default_factory=list)
+    history: list[Entry] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     status: str = "done"
     profiles: dict[int, np.ndarray] = field(default_factory=dict)  # by step: what held-out rows say, see `profile`
     scales: Scales = AS_LEARNT  # the factors of predictive variances that held-out rows ask for
-
-
-OnCheck = Callable[[dict[str, Any], int], None]
 
 
 def train(
@@ -185,7 +190,7 @@ class _Training:
             worth = score(told)[0]
             if worth > self.best or self.trained.best_step == 0:
                 self.best, self.trained.model, self.trained.best_step = worth, self.state.model, step
-        entry = {"step": step, "seconds": self.seconds, "objective": -cost, "validation NLL": nll}
+        entry: Entry = {"step": step, "seconds": self.seconds, "objective": -cost, "validation NLL": nll}
         self.trained.history.append(entry)
         if self.keep is not None:
             self._store(self.keep)
@@ -197,7 +202,7 @@ class _Training:
         facts |= {"best_step": self.trained.best_step, "slow": self.slow, "seconds": self.seconds}
         checkpoint.write(path, facts, self._trees())
 
-    def _trees(self) -> dict[str, Any]:
+    def _trees(self) -> checkpoint.Trees:
         told = np.stack([*self.trained.profiles.values()] or [np.zeros((1, 1), np.float32)])
         return {"state": self.state, "best": self.trained.model, "profiles": told}
 
@@ -225,11 +230,11 @@ def _fingerprint(loss: Loss, settings: Settings, model: DeepGP, X: np.ndarray, Y
 # -- several devices -------------------------------------------------------------------------------------------------
 
 
-def _mesh() -> Any:
+def _mesh() -> jax.sharding.Mesh:
     return jax.make_mesh((len(jax.devices()),), ("rows",), axis_types=(jax.sharding.AxisType.Auto,))
 
 
-def _sharded(stack: Any) -> Any:
+def _sharded(stack: Array) -> Array:
     """Minibatches with their rows spread over the devices, when there are several and they divide the rows."""
     n = len(jax.devices())
     if n == 1 or stack.shape[1] % n:

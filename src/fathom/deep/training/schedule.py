@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from fathom.deep.model import DeepGP
 from fathom.deep.objective import Loss
 from fathom.deep.predict import AS_LEARNT, Scales
 from fathom.deep.training.calibration import score
-from fathom.deep.training.loop import CHUNK, OnCheck, Settings, Trained, train
+from fathom.deep.training.loop import CHUNK, Entry, OnCheck, Settings, Trained, train
 
 ALL = "all"  # name of the run on all rows
 
@@ -89,16 +88,20 @@ def chosen(runs: dict[int, list[Trained]]) -> tuple[int, int, Scales]:
     return found[max(found)]
 
 
-def _history(parts: list[Trained], until: int) -> list[dict[str, Any]]:
+def _history(parts: list[Trained], until: int) -> list[Entry]:
     """Of all parts together."""
-    entries = []
+    entries: list[Entry] = []
     for together in zip(*(part.history for part in parts), strict=False):
-        if together[0]["step"] <= until:
-            means = {key: float(np.mean([e[key] for e in together])) for key in ("seconds", "objective")}
-            nlls = [e["validation NLL"] for e in together]
-            nll = None if None in nlls else float(np.mean(nlls))
-            entries.append({"step": together[0]["step"], **means, "validation NLL": nll})
+        if (step := together[0]["step"]) <= until:
+            seconds, objective = (float(np.mean(v)) for v in zip(*map(_times, together), strict=True))
+            nlls = [nll for e in together if (nll := e["validation NLL"]) is not None]
+            nll = float(np.mean(nlls)) if len(nlls) == len(together) else None
+            entries.append({"step": step, "seconds": seconds, "objective": objective, "validation NLL": nll})
     return entries
+
+
+def _times(entry: Entry) -> tuple[float, float]:
+    return entry["seconds"], entry["objective"]
 
 
 class _Whole:

@@ -12,7 +12,7 @@ row's mean and variance, a_n its row of A and μ_n = a_nᵀm (without the mean f
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -40,7 +40,7 @@ class State(NamedTuple):
     """Where training stands; a PyTree of arrays but for the model's structure."""
 
     model: DeepGP
-    adam: Any
+    adam: optax.OptState
     natural: Natural | None
     step: Array
 
@@ -80,13 +80,13 @@ def cooling(step: Array, knobs: Knobs) -> Array:
     return 0.01 + 0.99 * 0.5 * (1 + jnp.cos(jnp.pi * jnp.maximum(t - 0.1, 0.0) / 0.9))
 
 
-def _step(loss: Loss, knobs: Knobs, key: Any, state: State, batch: tuple[Array, Array]) -> tuple[State, Array]:
+def _step(loss: Loss, knobs: Knobs, key: Array, state: State, batch: tuple[Array, Array]) -> tuple[State, Array]:
     X, Y = batch
     model, dynamic = state.model, eqx.filter(state.model, eqx.is_inexact_array)
     own = jax.random.fold_in(key, state.step)
     probe = _probe(model, loss, X) if state.natural is not None else None
 
-    def value(parts: tuple[Any, Any]) -> tuple[Array, Any]:
+    def value(parts: tuple[DeepGP, Moments | None]) -> tuple[Array, Array | None]:
         full = eqx.combine(parts[0], eqx.filter(model, eqx.is_inexact_array, inverse=True))
         full = _hold_q(full) if state.natural is not None else full
         points = full.points(own, loss.n_points, len(X), X.dtype)
@@ -148,11 +148,11 @@ def with_natural(model: DeepGP, natural: Natural) -> DeepGP:
 
 
 @eqx.filter_jit
-def run(loss: Loss, state: State, Xs: Array, Ys: Array, key: Any, knobs: Knobs) -> tuple[State, Array]:
+def run(loss: Loss, state: State, Xs: Array, Ys: Array, key: Array, knobs: Knobs) -> tuple[State, Array]:
     """Steps on a stack of minibatches (k, b, D), (k, b, P): the state after them, and the loss of each."""
     arrays, structure = eqx.partition(state, eqx.is_array)
 
-    def body(arrays: Any, batch: tuple[Array, Array]) -> tuple[Any, Array]:
+    def body(arrays: State, batch: tuple[Array, Array]) -> tuple[State, Array]:
         moved, cost = _step(loss, knobs, key, eqx.combine(arrays, structure), batch)
         return eqx.filter(moved, eqx.is_array), cost
 
