@@ -103,11 +103,10 @@ def _factorise_jax(K: Array) -> Factor:
 
 
 def jittered(K: Array, jitter: float) -> Array:
-    """K + jitter·(mean diagonal)·I, for a stack (…, M, M) in JAX."""
-    import jax.numpy as jnp
-
-    scale = jnp.mean(jnp.diagonal(K, axis1=-2, axis2=-1), -1)[..., None, None]
-    return K + jitter * scale * jnp.eye(K.shape[-1], dtype=K.dtype)
+    """K + jitter·(mean diagonal)·I, for one matrix or a stack (…, M, M)."""
+    xp = namespace(K)
+    scale = xp.mean(xp.diagonal(K, axis1=-2, axis2=-1), -1)[..., None, None]
+    return K + jitter * scale * xp.eye(K.shape[-1], dtype=K.dtype)
 
 
 def whitening(K: Array, jitter: float) -> Array:

@@ -23,7 +23,7 @@ from fathom.cli.search import search
 app = typer.Typer(
     name="fathom",
     cls=console.Commands,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     help="Gaussian processes from a CSV to an explanation.",
 )

@@ -11,15 +11,26 @@ from fathom.cli import console
 from fathom.cli.options import Json
 
 
+def _starting_with(incomplete: str) -> list[str]:
+    from fathom.cli import registry
+
+    return [name for name in registry.benchmarks() if name.startswith(incomplete)]
+
+
 def bench(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Left out: list them.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="Left out: list them.", autocompletion=_starting_with)
+    ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A smoke version, in seconds.")] = False,
     out: Annotated[Path, typer.Option(help="Folder for NAME.json and, if there is a plot, NAME.png.")] = Path(
         "results"
     ),
     as_json: Json = False,
 ) -> None:
-    """Run a benchmark: a table or figure of a paper, ours beside theirs."""
+    """Run a benchmark: a table or figure of a paper, ours beside theirs.
+
+    Example: fathom bench dgps-step --quick
+    """
     from fathom.cli import registry
 
     if name is None:

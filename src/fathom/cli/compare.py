@@ -29,7 +29,10 @@ def compare(
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Cross-validate models on the same folds."""
+    """Cross-validate models on the same folds.
+
+    Example: fathom compare motorcycle --models gp,svgp,mean --folds 3
+    """
     from fathom.data.datasets import resolve
     from fathom.estimators import comparison as comparing
 

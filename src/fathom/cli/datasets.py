@@ -7,7 +7,10 @@ from fathom.cli.options import Json
 
 
 def datasets(as_json: Json = False) -> None:
-    """List the data sets at hand."""
+    """List the data sets at hand.
+
+    Example: fathom datasets --json
+    """
     import os
 
     from fathom.data import datasets as known

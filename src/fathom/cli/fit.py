@@ -12,7 +12,7 @@ import typer
 
 from fathom import models
 from fathom.cli import console
-from fathom.cli.options import Data, Drop, Json, Seed, Target, Time
+from fathom.cli.options import Data, Drop, Json, Seed, Target, Time, completing
 
 if TYPE_CHECKING:
     from fathom.base.files import Facts
@@ -26,7 +26,7 @@ _LEAVE_ONE_OUT = ("NLL", "RMSE", "CRPS", "coverage90")
 
 def fit(
     data: Data,
-    model: Annotated[str, typer.Option(help=f"One of: {', '.join(FITTED)}.")] = "gp",
+    model: Annotated[str, typer.Option(help=f"One of: {', '.join(FITTED)}.", autocompletion=completing(FITTED))] = "gp",
     kernel: Annotated[
         str | None, typer.Option(help='In the kernel language, such as "SE*Per + Lin".', show_default="the model's own")
     ] = None,
@@ -52,6 +52,8 @@ def fit(
 
     Interrupted training on minibatches goes on when the same command is given again; gp, fitc, vfe, pep and small data
     by sampling are seen all at once and begin anew.
+
+    Example: fathom fit motorcycle --model svgp --inducing 20 --out crash.fathom
     """
     from fathom.data.datasets import resolve
     from fathom.estimators.modelfile import save

@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 import typer
 
+
+def completing(names: Sequence[str]) -> Callable[[str], list[str]]:
+    """What a shell offers for a word that has been begun."""
+
+    def matching(incomplete: str) -> list[str]:
+        return [name for name in names if name.startswith(incomplete)]
+
+    return matching
+
+
+def _data_sets(incomplete: str) -> list[str]:
+    from fathom.data import datasets
+
+    return [name for name in datasets.names() if name.startswith(incomplete)]
+
+
 DATA_HELP = "A CSV file, a bundled data set, or one of the catalogue in FATHOM_DATA."
-Data = Annotated[str, typer.Argument(metavar="DATA", help=DATA_HELP, show_default=False)]
+Data = Annotated[str, typer.Argument(metavar="DATA", help=DATA_HELP, show_default=False, autocompletion=_data_sets)]
 Target = Annotated[list[str] | None, typer.Option("--target", help="Column to model (may be repeated).", metavar="Y")]
 Time = Annotated[str | None, typer.Option("--time", help="Column that is the time.", metavar="T")]
 Drop = Annotated[list[str] | None, typer.Option("--drop", help="Column to leave out (may be repeated).", metavar="COL")]

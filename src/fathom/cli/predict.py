@@ -14,7 +14,7 @@ from fathom.cli.options import DATA_HELP, Json
 def predict(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A file that `fathom fit` wrote.", show_default=False)],
     data: Annotated[
-        str | None, typer.Argument(metavar="[DATA]", help="Where to predict: " + DATA_HELP, show_default=False)
+        str | None, typer.Argument(metavar="DATA", help="Where to predict: " + DATA_HELP, show_default=False)
     ] = None,
     horizon: Annotated[int | None, typer.Option(help="Continue the series by so many steps instead.")] = None,
     quantiles: Annotated[str, typer.Option(help="Levels between 0 and 1.")] = "0.05,0.5,0.95",
@@ -22,7 +22,10 @@ def predict(
     out: Annotated[Path | None, typer.Option(help="The CSV to write.", show_default="standard output")] = None,
     as_json: Json = False,
 ) -> None:
-    """Predict from a model file, at the rows of a CSV or beyond the end of the series."""
+    """Predict from a model file, at the rows of a CSV or beyond the end of the series.
+
+    Example: fathom predict airline.fathom --horizon 24 --out forecast.csv
+    """
     from fathom.cli import forecast
     from fathom.estimators.modelfile import load
 

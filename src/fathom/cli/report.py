@@ -41,7 +41,10 @@ def report(
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Search for the structure of the data and write a page that explains it."""
+    """Search for the structure of the data and write a page that explains it.
+
+    Example: fathom report airline --horizon 24 --out airline.html
+    """
     from fathom.data.datasets import resolve
 
     if form not in SUFFIXES:

@@ -50,7 +50,10 @@ def search(
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Search for the kernel that explains the data. Interrupted, the same command goes on where it was."""
+    """Search for the kernel that explains the data. Interrupted, the same command goes on where it was.
+
+    Example: fathom search airline --depth 4 --out airline.fathom
+    """
     from fathom.data.datasets import resolve
     from fathom.estimators.modelfile import save
     from fathom.estimators.search import KernelSearch

@@ -51,9 +51,7 @@ def solve(K_uu: Array, K_uf: Array, diagonal: Array, noise: Array, Y: Array, a: 
     m, (n, p) = len(K_uu), Y.shape
     if xp is np and np.min(noise) <= 0:
         raise linalg.NotPositiveDefinite(f"row {int(np.argmin(noise))} has no noise: inducing points need some (WN)")
-    half = linalg.factorise(K_uu + BLUR * xp.mean(K_uu.diagonal()) * xp.eye(m, dtype=K_uu.dtype)).half_solve(
-        xp.eye(m, dtype=K_uu.dtype)
-    )
+    half = linalg.factorise(linalg.jittered(K_uu, BLUR)).half_solve(xp.eye(m, dtype=K_uu.dtype))
     V = half @ K_uf
     d = xp.maximum(diagonal - xp.einsum("ij,ij->j", V, V), 0.0)
     scale = a * d + noise
