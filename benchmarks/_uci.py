@@ -18,7 +18,7 @@ import numpy as np
 
 from fathom import metrics
 from fathom.data import datasets
-from fathom.data.dataset import Scaler
+from fathom.data.columns import Scaler
 from fathom.predictive import Predictive
 
 LEAKS = {"bike": ("x16", "x17")}  # their sum is the target

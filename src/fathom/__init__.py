@@ -14,7 +14,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fathom.data.dataset import Dataset, Scaler, load_csv
+    from fathom.data.columns import Scaler
+    from fathom.data.dataset import Dataset, load_csv
     from fathom.estimators.deep import DeepGPClassifier, DeepGPRegressor
     from fathom.estimators.exact import GPRegressor
     from fathom.estimators.modelfile import load, save
@@ -27,7 +28,7 @@ __version__ = "0.1.0"
 
 _HOME_OF = {
     "Dataset": "data.dataset",
-    "Scaler": "data.dataset",
+    "Scaler": "data.columns",
     "load_csv": "data.dataset",
     "GPRegressor": "estimators.exact",
     "KernelSearch": "estimators.search",

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from fathom.data.dataset import Columns, DataError, Dataset, Scaler, k_folds, load_csv, read_inputs, train_test_split
+from fathom.data.columns import Columns, DataError, Scaler
+from fathom.data.dataset import Dataset, k_folds, load_csv, read_inputs, train_test_split
 
 
 @pytest.fixture

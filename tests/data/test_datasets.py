@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from fathom.data import datasets
-from fathom.data.dataset import DataError
+from fathom.data.columns import DataError
 
 CATALOG = """
 [[dataset]]

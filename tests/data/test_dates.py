@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fathom.data.dataset import Columns, DataError, load_csv
+from fathom.data.columns import Columns, DataError
+from fathom.data.dataset import load_csv
 from fathom.data.dates import DAY, check_form, day_in_month, month_number, read_dates, write
 from fathom.data.timeaxis import TimeRule, time_cells
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fathom import DeepGPClassifier, DeepGPRegressor, GPRegressor, KernelSearch, SparseGPRegressor, Training
-from fathom.base.random import seed_of
+from fathom.base.arrays import seed_of
 
 RNG = np.random.default_rng(0)
 X = np.sort(RNG.standard_normal((30, 1)), 0)

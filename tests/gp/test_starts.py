@@ -7,7 +7,7 @@ import pytest
 
 from fathom.base.optimise import Space, maximise
 from fathom.data import datasets
-from fathom.data.dataset import Scaler
+from fathom.data.columns import Scaler
 from fathom.gp.evidence import Evidence
 from fathom.gp.starts import columns_of, given, periodogram_peaks, space, starting_vectors
 from fathom.kernels import LEAVES, bind, from_vector, n_free, parse, to_vector

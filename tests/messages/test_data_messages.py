@@ -6,16 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fathom.data.dataset import (
-    Columns,
-    DataError,
-    Dataset,
-    Scaler,
-    k_folds,
-    load_csv,
-    read_inputs,
-    train_test_split,
-)
+from fathom.data.columns import Columns, DataError, Scaler
+from fathom.data.dataset import Dataset, k_folds, load_csv, read_inputs, train_test_split
 
 
 def message(call, *args, **options):

@@ -10,8 +10,8 @@ from fathom import plotting
 from fathom.data.timeaxis import TimeRule
 from fathom.kernels.syntax import parse
 from fathom.report.facts.setting import Axis
-from fathom.report.measure.factors import inputs_of
-from fathom.report.words.titles import title
+from fathom.report.measure.anatomy import inputs_of
+from fathom.report.words.text import title
 
 MONTHLY = TimeRule("date", "months", 1.0, "{Y}-{m:02}")
 YEARS = Axis("date", "", MONTHLY, 1949.0, 1961.0)

@@ -11,7 +11,7 @@ from fathom.data.timeaxis import TimeRule
 from fathom.estimators.exact import GPRegressor
 from fathom.gp.exact import GP
 from fathom.kernels.syntax import parse
-from fathom.report.facts.checks import Check
+from fathom.report.facts.whole import Check
 from fathom.report.measure import checks as criticism
 from fathom.report.measure import statistics
 from fathom.report.measure.checks import check, curves

@@ -11,8 +11,7 @@ import fathom
 from fathom.data.dataset import Dataset
 from fathom.kernels.algebra import simplify, terms
 from fathom.kernels.syntax import parse
-from fathom.report.measure.anatomy import Anatomy
-from fathom.report.measure.factors import factors_of, regions_of
+from fathom.report.measure.anatomy import Anatomy, factors_of, regions_of
 from fathom.report.measure.gather import gather
 from fathom.report.measure.selection import folds, held_out, select
 

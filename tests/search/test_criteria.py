@@ -10,9 +10,8 @@ import fathom
 from fathom.base.execute import executor
 from fathom.base.linalg import NotPositiveDefinite
 from fathom.base.optimise import maximise
-from fathom.gp.evidence import Evidence
+from fathom.gp.evidence import PRIOR_SD, Evidence, log_structure_evidence
 from fathom.gp.exact import GP, condition
-from fathom.gp.laplace import PRIOR_SD, log_structure_evidence
 from fathom.gp.starts import space
 from fathom.kernels import from_vector, parse, to_vector
 from fathom.search.criteria import folds, held_out_density, judge

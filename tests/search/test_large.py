@@ -9,14 +9,13 @@ import fathom
 from fathom.base.execute import executor
 from fathom.gp.evidence import Evidence
 from fathom.gp.exact import GP, Posterior, condition
-from fathom.gp.starts import periodogram_peaks
+from fathom.gp.starts import binned_peaks, peaks, periodogram_peaks
 from fathom.kernels import n_effective, parse, to_vector
 from fathom.search import inducing, run, score
 from fathom.search.criteria import bounded
 from fathom.search.grammar import Grammar, remember
 from fathom.search.guards import guarded_space
 from fathom.search.inducing import inducing_rows, process_of
-from fathom.search.periods import binned_peaks, peaks
 from fathom.search.run import Settings, _Run, search
 from fathom.search.score import SCREEN, Attempt, Problem, begin, screened
 from fathom.search.trace import Trace

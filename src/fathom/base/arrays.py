@@ -1,4 +1,4 @@
-"""Which array library a computation runs in: NumPy unless a JAX array takes part.
+"""Which array library a computation runs in, NumPy unless a JAX array takes part, and where draws come from.
 
 The kernel language, the exact GP and the structure search must run in processes that never load JAX, and the
 same formulas must also be differentiable and compilable. So formulas take their functions from a *namespace*
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     Rows = ArrayLike | pd.DataFrame | pd.Series  # what a user hands over: anything that becomes an array
+
 
 Array = Any  # numpy.ndarray or jax.Array, and tracers of the latter
 Namespace = ModuleType  # numpy or jax.numpy
@@ -52,3 +53,21 @@ def normal_draws(key: Array, shape: tuple[int, ...]) -> Array:
 
         return jax.random.normal(key, shape)
     return np.random.default_rng(key).standard_normal(shape)
+
+
+RandomState = int | np.integer | np.random.Generator | np.random.RandomState | None
+
+
+def seed_of(random_state: RandomState) -> int:
+    """A seed: the int itself, or one drawn from a Generator or RandomState; None draws from NumPy's global state."""
+    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
+        if random_state < 0:
+            raise ValueError(f"random_state must be 0 or more, not {random_state}")
+        return int(random_state)
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31 - 1))
+    if random_state is None:
+        random_state = np.random.mtrand._rand  # as scikit-learn: `np.random.seed` makes it repeatable
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31 - 1))
+    raise ValueError(f"random_state must be None, an int, a Generator or a RandomState, not {random_state!r}")

@@ -118,8 +118,8 @@ def _fit_exact(model: Estimator, dataset: Dataset) -> Estimator:
     """Fit with a progress bar that shows the best evidence so far, in the user's units."""
     import numpy as np
 
-    from fathom.data.dataset import Scaler
-    from fathom.data.frames import inputs
+    from fathom.data.columns import Scaler
+    from fathom.data.dataset import inputs
 
     units = dataset.n_rows * float(np.log(Scaler.fit(dataset.X, dataset.y).y_sd).sum())
     best = -np.inf
@@ -138,7 +138,7 @@ def _fit_exact(model: Estimator, dataset: Dataset) -> Estimator:
 
 def _train(model: Estimator, dataset: Dataset) -> Estimator:
     """Train with a progress bar that shows objective and held-out NLL."""
-    from fathom.data.frames import inputs
+    from fathom.data.dataset import inputs
 
     with console.progress("training") as step:
 

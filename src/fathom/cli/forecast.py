@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fathom.data.dataset import Columns, Dataset, read_inputs
-from fathom.data.frames import named
+from fathom.data.columns import Columns
+from fathom.data.dataset import Dataset, named, read_inputs
 from fathom.data.table import DataError, Table, listing, read_table, table_of_frame
 
 if TYPE_CHECKING:

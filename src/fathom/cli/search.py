@@ -72,7 +72,7 @@ def search(
 
 def run_search(model: KernelSearch, dataset: Dataset, own_trace: bool) -> KernelSearch:
     """Search with a progress bar. A trace that nobody asked for and that belongs to another search is begun anew."""
-    from fathom.data.frames import inputs
+    from fathom.data.dataset import inputs
     from fathom.search.trace import TraceError
 
     if own_trace and model.trace_path is not None:

@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from fathom.data.dataset import DataError, Dataset, Split
+from fathom.data.columns import DataError
+from fathom.data.dataset import Dataset, Split
 from fathom.data.table import Table, did_you_mean, listing, read_table
 
 VARIABLE = "FATHOM_DATA"

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fathom.data.dataset import Columns, Dataset
+from fathom.data.columns import Columns
+from fathom.data.dataset import Dataset
 from fathom.data.dates import Dates, read_dates
 from fathom.data.table import DataError, Table, listing, read_table, split_unit, table_of_frame
 from fathom.data.timeaxis import TimeRule, is_compact, is_time_name

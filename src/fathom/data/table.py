@@ -23,6 +23,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fathom.data.columns import DataError as DataError
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -37,10 +39,6 @@ _PLAIN = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 _GROUPED = re.compile("[-+]?[1-9]\\d{0,2}([,' \u00a0\u202f]\\d{3})+(\\.\\d+)?")
 _INFINITE = re.compile(r"[-+]?inf(inity)?", re.IGNORECASE)
 _SWAP = str.maketrans(".,", ",.")
-
-
-class DataError(ValueError):
-    """Bad data, told in one line that names the column, row or option and the remedy."""
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,8 @@ import numpy as np
 
 from fathom.base.arrays import Array
 from fathom.base.compiling import compiled
-from fathom.deep.features import Extractor
 from fathom.deep.layer import Form, Layer, OrthogonalPoints
-from fathom.deep.model import DeepGP
+from fathom.deep.model import DeepGP, Extractor
 from fathom.deep.propagate import Draws, Passing
 from fathom.kernels.algebra import bind
 from fathom.kernels.base import Kernel

@@ -10,10 +10,8 @@ import numpy as np
 
 from fathom.base.compiling import precision
 from fathom.base.files import Facts
-from fathom.deep.functions import functions
 from fathom.deep.model import DeepGP
 from fathom.deep.predict import AS_LEARNT, Mixture, Scales, latent, scaled, together
-from fathom.deep.training.checkpoint import arrays_of, filled
 from fathom.deep.training.loop import Entry, Trained
 from fathom.likelihoods import Gaussian
 
@@ -74,11 +72,15 @@ class Ensemble:
 
     def functions(self, X: np.ndarray, n: int, seed: int) -> np.ndarray:
         """Whole functions (n, N, P) at the rows of X (N, D): smooth along them."""
+        from fathom.deep.functions import functions
+
         with precision(self.dtype):
             return functions(self.models, self.weights, X, seed, n)
 
     def to_state(self) -> tuple[Facts, dict[str, np.ndarray]]:
         """Plain values for JSON, and the arrays of every model."""
+        from fathom.deep.training.checkpoint import arrays_of
+
         arrays: dict[str, np.ndarray] = {}
         for i, model in enumerate(self.models):
             arrays |= arrays_of(_name(i), model)
@@ -87,6 +89,8 @@ class Ensemble:
     @classmethod
     def from_state(cls, like: DeepGP, facts: Facts, arrays: Mapping[str, np.ndarray]) -> Self:
         """The inverse of `to_state`, with models of the same structure as `like`."""
+        from fathom.deep.training.checkpoint import filled
+
         facts = {name: facts[name] for name in FACTS} | {"scales": tuple(map(tuple, facts["scales"]))}
         return cls([filled(_name(i), like, arrays) for i in range(len(facts["weights"]))], **facts)
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from fathom.base.arrays import Array
+from fathom.deep.model import Extractor, Features
 
-Extractor = Callable[[Array], Array]  # of one row; its arrays are learnt if it is a module of Equinox
-Features = str | Extractor | None  # a named network, an extractor of the user's own, or nothing
 NETWORKS = {"dkl": (1000, 1000, 500, 50, 2), "dkl-small": (1000, 500, 50, 2)}  # Wilson et al. 2016: their layers
 
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 
 from fathom.base.arrays import Array, DType
-from fathom.deep.features import Extractor
 from fathom.deep.layer import Layer, Projection
 from fathom.deep.propagate import Passing, Points
 from fathom.kernels.expectations import Moments
 from fathom.likelihoods import Likelihood
+
+Extractor = Callable[[Array], Array]  # of one row; its arrays are learnt if it is a module of Equinox
+Features = str | Extractor | None  # a named network, an extractor of the user's own, or nothing
 
 
 class DeepGP(eqx.Module):

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from fathom.base.files import Facts
-from fathom.data.dataset import Columns, Scaler
+from fathom.data.columns import Columns, Scaler
 from fathom.kernels.base import Kernel
 from fathom.kernels.syntax import to_text
 from fathom.models import ESTIMATORS

@@ -11,8 +11,7 @@ import numpy as np
 
 from fathom import metrics, models
 from fathom.base.files import Facts
-from fathom.data.dataset import Dataset, k_folds
-from fathom.data.frames import inputs
+from fathom.data.dataset import Dataset, inputs, k_folds
 from fathom.data.table import DataError, did_you_mean
 from fathom.estimators.base import Estimator, estimator
 from fathom.kernels.syntax import parse

@@ -11,16 +11,16 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from fathom.base.arrays import RandomState
 from fathom.base.files import Facts
-from fathom.base.random import RandomState
-from fathom.data.dataset import Scaler
+from fathom.data.columns import Scaler
 from fathom.estimators.learner import Learner, LearnerRegressor
 from fathom.kernels.base import Kernel
 
 if TYPE_CHECKING:
     from fathom.base.arrays import Rows
     from fathom.deep.build import Architecture
-    from fathom.deep.features import Features
+    from fathom.deep.model import Features
     from fathom.deep.training.loop import OnCheck
     from fathom.inference.base import Inference, Task, Training
 

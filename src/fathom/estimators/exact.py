@@ -9,10 +9,10 @@ import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fathom.base.arrays import RandomState, seed_of
 from fathom.base.files import Facts
 from fathom.base.optimise import Result
-from fathom.base.random import RandomState, seed_of
-from fathom.data.dataset import Scaler
+from fathom.data.columns import Scaler
 from fathom.estimators.base import LARGEST, Estimator, Predicts, short_text, with_row
 from fathom.gp.evidence import Mean
 from fathom.gp.exact import Posterior, additive_parts, decompose, leave_one_out

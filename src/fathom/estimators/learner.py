@@ -10,9 +10,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from fathom import models
+from fathom.base.arrays import RandomState, seed_of
 from fathom.base.files import Facts
-from fathom.base.random import RandomState, seed_of
-from fathom.data.dataset import Scaler
+from fathom.data.columns import Scaler
 from fathom.estimators.base import LARGEST, Estimator, Predicts, short_text, with_row
 from fathom.kernels.base import Kernel
 from fathom.likelihoods import few_valued
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from fathom.base.arrays import Rows
     from fathom.deep.build import Architecture
     from fathom.deep.ensemble import Ensemble
-    from fathom.deep.features import Features
-    from fathom.deep.model import DeepGP
+    from fathom.deep.model import DeepGP, Features
     from fathom.deep.predict import Mixture
     from fathom.deep.training.loop import Entry, OnCheck
     from fathom.inference.base import Inference, Learnt, Task, Training

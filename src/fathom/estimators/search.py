@@ -9,11 +9,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from fathom.base import linalg
-from fathom.base.arrays import Array
+from fathom.base.arrays import Array, RandomState, seed_of
 from fathom.base.execute import Executor, executor
 from fathom.base.files import Facts
-from fathom.base.random import RandomState, seed_of
-from fathom.data.dataset import Columns, Dataset, Scaler
+from fathom.data.columns import Columns, Scaler
+from fathom.data.dataset import Dataset
 from fathom.estimators.exact import ExactRegressor
 from fathom.gp.evidence import Mean
 from fathom.gp.learn import posterior_of

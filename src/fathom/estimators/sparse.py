@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fathom.base.random import RandomState
+from fathom.base.arrays import RandomState
 from fathom.estimators.learner import LearnerRegressor
 from fathom.kernels.base import Kernel
 
 if TYPE_CHECKING:
     from fathom.deep.build import Architecture
-    from fathom.deep.features import Features
+    from fathom.deep.model import Features
     from fathom.inference.base import Inference, Training
 
 

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from fathom import models
 from fathom.base.files import Facts
 from fathom.deep.build import Architecture
-from fathom.deep.features import Features
+from fathom.deep.model import Features
 from fathom.deep.predict import Mixture
 from fathom.deep.training.loop import Entry, OnCheck
 

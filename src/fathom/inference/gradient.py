@@ -19,7 +19,6 @@ from fathom.base.compiling import precision
 from fathom.base.files import Facts
 from fathom.deep.build import Architecture, Beginning, build
 from fathom.deep.ensemble import Ensemble
-from fathom.deep.features import extractor
 from fathom.deep.model import DeepGP
 from fathom.deep.objective import Loss
 from fathom.deep.training.calibration import calibrate
@@ -104,7 +103,11 @@ class Gradient(Inference):
         return self.beginning()
 
     def _begun(self, task: Task, beginning: Beginning) -> DeepGP:
-        features = extractor(task.features, task.X, task.seed, task.arch.dtype)
+        features = None
+        if task.features is not None:
+            from fathom.deep.features import extractor
+
+            features = extractor(task.features, task.X, task.seed, task.arch.dtype)
         return build(jax.random.key(task.seed), task.arch, beginning, *task.rows, task.n_classes, features)
 
     # -- how long, and what is held out ------------------------------------------------------------------------

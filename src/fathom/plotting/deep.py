@@ -18,7 +18,7 @@ from fathom.plotting.style import ACCENT, DATA, PARTS
 
 if TYPE_CHECKING:
     from fathom.base.arrays import Rows
-    from fathom.data.dataset import Scaler
+    from fathom.data.columns import Scaler
     from fathom.deep.ensemble import Ensemble
     from fathom.deep.functions import Unit
     from fathom.deep.model import DeepGP

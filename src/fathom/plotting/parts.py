@@ -21,7 +21,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from fathom.data.dataset import Columns, Dataset
+from fathom.data.columns import Columns
+from fathom.data.dataset import Dataset
 from fathom.data.table import listing
 from fathom.kernels.base import Kernel
 from fathom.kernels.leaves import is_noise
@@ -29,10 +30,9 @@ from fathom.plotting import style
 from fathom.plotting.ticks import set_time_ticks
 from fathom.predictive import Predictive
 from fathom.report.facts.setting import Axis
-from fathom.report.measure.factors import inputs_of
+from fathom.report.measure.anatomy import inputs_of
 from fathom.report.model import Fitted, inputs, predict
-from fathom.report.words.text import capital, uncapital
-from fathom.report.words.titles import title
+from fathom.report.words.text import capital, title, uncapital
 
 if TYPE_CHECKING:
     from fathom.base.arrays import Rows

@@ -10,9 +10,8 @@ import numpy as np
 import fathom
 from fathom.data.dataset import Dataset
 from fathom.report import prose
-from fathom.report.facts.checks import Check, Curves
 from fathom.report.facts.part import Component
-from fathom.report.facts.whole import Agreement, Facts
+from fathom.report.facts.whole import Agreement, Check, Curves, Facts
 from fathom.report.measure import checks as criticism
 from fathom.report.measure import future
 from fathom.report.measure.gather import gather

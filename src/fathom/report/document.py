@@ -25,13 +25,13 @@ from fathom.report.contents import Origin, Report, make
 from fathom.report.draw import effects, residuals
 from fathom.report.draw.search import path_of
 from fathom.report.draw.series import Series, future, hero, part, running, sparkline
-from fathom.report.facts.checks import Check, Curves
 from fathom.report.facts.part import Component
 from fathom.report.facts.setting import Axis
+from fathom.report.facts.whole import Check, Curves
 from fathom.report.model import Fitted, predict, was_searched
 from fathom.report.numbers import percent, quantity
 from fathom.report.words.parameters import rounded, rows
-from fathom.report.words.search import failures
+from fathom.report.words.sure import failures
 from fathom.report.words.verdicts import LEVEL, failed
 
 COLOURS = 5  # of components in the style sheet

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Protocol, TypeGuard
 
 import numpy as np
 
-from fathom.data.frames import named
+from fathom.data.dataset import named
 
 if TYPE_CHECKING:
     from fathom.base.arrays import Rows
-    from fathom.data.dataset import Scaler
+    from fathom.data.columns import Scaler
     from fathom.gp.exact import Posterior
     from fathom.kernels.base import Kernel
     from fathom.predictive import Predictive

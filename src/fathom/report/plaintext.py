@@ -13,7 +13,7 @@ from fathom.report.contents import Report
 from fathom.report.model import was_searched
 from fathom.report.numbers import percent
 from fathom.report.words.parameters import rounded, rows
-from fathom.report.words.search import approximation, ended, failures, forecasting
+from fathom.report.words.sure import approximation, ended, failures, forecasting
 from fathom.report.words.verdicts import failed
 
 

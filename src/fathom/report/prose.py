@@ -14,8 +14,7 @@ from fathom.report.measure.selection import LEAST_GAIN
 from fathom.report.numbers import between, number, percent, quantity
 from fathom.report.words import joint, sentences
 from fathom.report.words import phrases as say
-from fathom.report.words.text import capital, counted, listed, sentence, uncapital
-from fathom.report.words.titles import name_of
+from fathom.report.words.text import capital, counted, listed, name_of, sentence, uncapital
 
 LANDMARKS = (0.9, 0.99)  # of the variance
 

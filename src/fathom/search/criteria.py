@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from fathom.base import linalg
-from fathom.gp.laplace import log_structure_evidence
+from fathom.gp.evidence import log_structure_evidence
 from fathom.kernels.base import Kernel
 from fathom.kernels.strip import ClockLags
 from fathom.kernels.vector import from_vector

@@ -16,7 +16,7 @@ from scipy.special import ive
 from fathom.base import linalg
 from fathom.base.optimise import FAILED, maximise
 from fathom.gp.evidence import Evidence
-from fathom.gp.starts import given, starting_vectors
+from fathom.gp.starts import given, peaks, starting_vectors
 from fathom.kernels.algebra import n_effective
 from fathom.kernels.base import Kernel, walk
 from fathom.kernels.combine import Product, Switch
@@ -27,7 +27,6 @@ from fathom.kernels.strip import CrossLags, cross_lags
 from fathom.kernels.vector import from_vector, n_free, slots, to_vector
 from fathom.search.guards import SHOWN, degenerate, guarded_space
 from fathom.search.inducing import tempered
-from fathom.search.periods import peaks
 from fathom.sparse.collapsed import Bound
 
 Criterion = Literal["bic", "aic", "laplace", "cv"]

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, asdict, dataclass, field
 from pathlib import Path
-from typing import NotRequired, TypedDict
+from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 import equinox as eqx
 import jax
@@ -24,9 +24,11 @@ from fathom.base.arrays import Array
 from fathom.deep.model import DeepGP
 from fathom.deep.objective import Loss
 from fathom.deep.predict import AS_LEARNT, Scales
-from fathom.deep.training import checkpoint
 from fathom.deep.training.calibration import plain, profile, score
 from fathom.deep.training.steps import Knobs, State, begin, run
+
+if TYPE_CHECKING:
+    from fathom.deep.training.checkpoint import Trees
 
 CHUNK = 10  # steps in one compiled call
 CHECKS = 30  # looks at the held-out rows in one run
@@ -200,13 +202,17 @@ class _Training:
     def _store(self, path: Path) -> None:
         facts = {"fingerprint": self.fingerprint, "history": self.trained.history, "best": self.best}
         facts |= {"best_step": self.trained.best_step, "slow": self.slow, "seconds": self.seconds}
+        from fathom.deep.training import checkpoint  # of long trainings only
+
         checkpoint.write(path, facts, self._trees())
 
-    def _trees(self) -> checkpoint.Trees:
+    def _trees(self) -> Trees:
         told = np.stack([*self.trained.profiles.values()] or [np.zeros((1, 1), np.float32)])
         return {"state": self.state, "best": self.trained.model, "profiles": told}
 
     def _resume(self, path: Path) -> None:
+        from fathom.deep.training import checkpoint
+
         facts, trees = checkpoint.read(path, self.fingerprint, self._trees())
         self.state, self.trained.model = _replicated(trees["state"]), trees["best"]
         self.trained.history, self.trained.best_step = facts["history"], facts["best_step"]

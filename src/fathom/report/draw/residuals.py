@@ -6,8 +6,8 @@ import numpy as np
 
 from fathom.report.draw.scales import limits, number_ticks
 from fathom.report.draw.svg import picture, small_panel, thinned
-from fathom.report.facts.checks import Curves
 from fathom.report.facts.setting import Axis
+from fathom.report.facts.whole import Curves
 
 
 def autocorrelation(curves: Curves, axis: Axis) -> str:

@@ -18,9 +18,8 @@ from fathom.report.draw.svg import Panel, picture, thinned
 from fathom.report.facts.whole import Facts
 from fathom.report.model import Fitted, Searched, was_searched
 from fathom.report.numbers import MINUS
-from fathom.report.words.search import SCORES, forecasting, story
-from fathom.report.words.text import listed, uncapital
-from fathom.report.words.titles import title
+from fathom.report.words.sure import SCORES, forecasting, story
+from fathom.report.words.text import listed, title, uncapital
 from fathom.search.trace import Trace
 
 MOST_DOTS = 300

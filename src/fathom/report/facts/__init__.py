@@ -1,7 +1,7 @@
 """What a page states, as frozen dataclasses of plain values: no arithmetic on models, and no sentences.
 
-- `setting`: the inputs with their units and dates, the target. `structure`: what a part is made of.
-- `part`: what is measured of one part. `whole`: of the model. `checks`: what its checks found.
+- `setting`: the inputs with their units and dates, the target. `part`: what one part is made of and what it measures.
+- `whole`: what is measured of the model, and what its checks found.
 
 May import `numbers`.
 """

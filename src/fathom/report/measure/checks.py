@@ -28,7 +28,7 @@ from fathom.data.dataset import Dataset
 from fathom.gp.exact import Posterior, additive_parts
 from fathom.kernels.base import Kernel
 from fathom.kernels.leaves import is_noise
-from fathom.report.facts.checks import Check, Curves, Detail, End, Meaning
+from fathom.report.facts.whole import Check, Curves, Detail, End, Meaning
 from fathom.report.measure import statistics as st
 from fathom.report.model import Fitted
 

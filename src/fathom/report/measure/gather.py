@@ -10,13 +10,11 @@ from fathom.data.dataset import Dataset
 from fathom.kernels.algebra import with_names
 from fathom.kernels.base import Kernel
 from fathom.kernels.syntax import to_text
-from fathom.report.facts.part import Z90, AtData, Component, Curve, Surface
+from fathom.report.facts.part import PERIODIC, Z90, AtData, Component, Curve, Surface
 from fathom.report.facts.setting import Axis, Setting
-from fathom.report.facts.structure import PERIODIC
 from fathom.report.facts.whole import Facts, Forecast, Outlook
-from fathom.report.measure.anatomy import Anatomy
+from fathom.report.measure.anatomy import Anatomy, factors_of, inputs_of, regions_of
 from fathom.report.measure.effects import effects, orders
-from fathom.report.measure.factors import factors_of, inputs_of, regions_of
 from fathom.report.measure.future import steps_ahead
 from fathom.report.measure.selection import Selection, select
 from fathom.report.measure.shape import growths_of, head_of, measure

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from fathom.base import linalg
-from fathom.gp.evidence import Evidence
+from fathom.gp.evidence import Evidence, curvature, precision
 from fathom.gp.exact import additive_parts
-from fathom.gp.laplace import curvature, precision
 from fathom.kernels.base import Kernel
 from fathom.kernels.vector import from_vector, to_vector
 from fathom.report.facts.part import Z90, Estimate

@@ -1,8 +1,8 @@
 """From facts to English.
 
-- `text`: lists, counts and sentences. `titles`: names of parts. `phrases`, `sentences`: parts of one input. `joint`: of
-  several. `parameters`: their table.
-- `verdicts`: one sentence for each check. `sure`: how sure one can be. `search`: how the model was found.
+- `text`: lists, counts, and names of parts. `phrases`, `sentences`: parts of one input. `joint`: of several.
+  `parameters`: their table.
+- `verdicts`: one sentence for each check. `sure`: how the model was found, and how sure one can be.
 
 May import `measure` and what it may import, never `draw`.
 """

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from fathom.report.facts.part import Component
+from fathom.report.facts.part import PERIODIC, SMOOTH, Component
 from fathom.report.facts.setting import Axis
-from fathom.report.facts.structure import PERIODIC, SMOOTH
 from fathom.report.facts.whole import Effect, Facts
 from fathom.report.numbers import percent, quantity
-from fathom.report.words.text import capital, counted, listed, sentence
-from fathom.report.words.titles import stretches
+from fathom.report.words.text import capital, counted, listed, sentence, stretches
 
 HARDLY = 3.0  # lengthscale over range beyond which a function hardly bends along an input
 OVER = "varies over about "

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from fathom.report.facts.part import Component, Estimate
+from fathom.report.facts.part import PERIODIC, SMOOTH, Component, Estimate
 from fathom.report.facts.setting import Axis
-from fathom.report.facts.structure import PERIODIC, SMOOTH
 from fathom.report.numbers import number
 
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from fathom.report.facts.part import Component, Cycle, Head
+from fathom.report.facts.part import PERIODIC, SMOOTH, Component, Cycle, Edge, Head, Region
 from fathom.report.facts.setting import Axis
-from fathom.report.facts.structure import PERIODIC, SMOOTH, Edge, Region
 from fathom.report.facts.whole import Forecast
 from fathom.report.numbers import MINUS, number, quantity
-from fathom.report.words.text import capital, listed
-from fathom.report.words.titles import Measured
+from fathom.report.words.text import Measured, capital, listed
 
 POWERS = {2: "quadratic", 3: "cubic", 4: "quartic", 5: "quintic"}
 VERY_SMOOTH, RAPID = 1 / 2, 1 / 200  # lengthscale over range

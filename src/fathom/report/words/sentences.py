@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-from fathom.report.facts.part import Component
-from fathom.report.facts.structure import PERIODIC, SMOOTH, SWITCHES
+from fathom.report.facts.part import PERIODIC, SMOOTH, SWITCHES, Component
 from fathom.report.numbers import differing, number, percent, quantity
 from fathom.report.words import phrases as say
 from fathom.report.words.text import listed, sentence

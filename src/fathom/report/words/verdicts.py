@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from fathom.data.dataset import Columns
+from fathom.data.columns import Columns
 from fathom.data.timeaxis import TimeRule
-from fathom.report.facts.checks import Check
 from fathom.report.facts.setting import Axis
+from fathom.report.facts.whole import Check
 from fathom.report.numbers import number
 from fathom.report.words.text import capital
 
