@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -21,16 +20,10 @@ ROOT = Path(__file__).parent.parent
 
 
 def pytest_configure(config):
-    """What JAX compiles is shared by all processes of one run of the tests, and forgotten after it."""
-    if not hasattr(config, "workerinput") and "JAX_COMPILATION_CACHE_DIR" not in os.environ:
-        config.compiled = tempfile.TemporaryDirectory(prefix="fathom-compiled-")
-        os.environ["JAX_COMPILATION_CACHE_DIR"] = config.compiled.name
-        os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0.1"
-
-
-def pytest_unconfigure(config):
-    if hasattr(config, "compiled"):
-        config.compiled.cleanup()
+    """What JAX compiles is shared by all processes, and kept in the virtual environment for the next run."""
+    if sys.prefix != sys.base_prefix:
+        os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(sys.prefix) / "compiled"))
+        os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 
 
 @pytest.fixture
