@@ -8,7 +8,6 @@ shape (…, N, Q), observations (N, P), and answers (…, N). NaN in y is a miss
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import equinox as eqx
 import jax
@@ -16,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from fathom.base import linalg
-from fathom.base.arrays import Array
+from fathom.base.arrays import Array, DType
 
 LOG_2PI = math.log(2 * math.pi)
 
@@ -126,7 +125,7 @@ class Softmax(eqx.Module):
     draws: Array  # (T, C): standard normal, not learnt
 
     @classmethod
-    def of(cls, n_classes: int, n_draws: int = 32, dtype: Any = None) -> Softmax:
+    def of(cls, n_classes: int, n_draws: int = 32, dtype: DType = None) -> Softmax:
         """The same draws for every model with so many classes."""
         half = np.random.default_rng(n_classes).standard_normal((n_draws // 2, n_classes))
         return cls(jnp.asarray(np.concatenate([half, -half]), dtype))

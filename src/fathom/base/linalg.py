@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import lapack, solve_triangular
@@ -90,11 +90,11 @@ def _factorise_jax(K: Array) -> Factor:
     scale = jnp.mean(jnp.abs(K.diagonal()))
     jitters = jnp.asarray(JITTERS, K.dtype) * scale
 
-    def attempt(state: tuple[Any, Any]) -> tuple[Any, Any]:
+    def attempt(state: tuple[Array, Array]) -> tuple[Array, Array]:
         count, _ = state
         return count + 1, jnp.linalg.cholesky(K + jitters[count] * jnp.eye(len(K), dtype=K.dtype))
 
-    def again(state: tuple[Any, Any]) -> Any:
+    def again(state: tuple[Array, Array]) -> Array:
         count, lower = state
         return (count < len(JITTERS)) & ~jnp.all(jnp.isfinite(lower.diagonal()))
 
@@ -118,7 +118,7 @@ def whitening(K: Array, jitter: float) -> Array:
 
 
 @lru_cache(maxsize=1)
-def _jax_whitening() -> Any:
+def _jax_whitening() -> Callable[[Array], Array]:
     """K → W = L⁻¹, whose gradient is −Wᵀ T W with T the symmetrised lower triangle of G Wᵀ, its diagonal halved."""
     import jax
 
@@ -205,7 +205,7 @@ def triangular_inverse(lower: Array) -> Array:
 
 
 @lru_cache(maxsize=1)
-def _jax_triangular_inverse() -> Any:
+def _jax_triangular_inverse() -> Callable[[Array], Array]:
     """L → W = L⁻¹, whose gradient is the lower triangle of −Wᵀ G Wᵀ."""
     import jax
     import jax.numpy as jnp
@@ -295,7 +295,7 @@ def solve_in_place(
     raise NotPositiveDefinite(diagnose(lower + np.tril(lower, -1).T))
 
 
-def calm_threads(n: int) -> AbstractContextManager[Any]:
+def calm_threads(n: int) -> AbstractContextManager[object]:
     """One BLAS thread while matrices are small: handing work to a second costs more than it saves below n ≈ 1500,
     and when the other cores are busy it costs many times more."""
     if n >= 1500:

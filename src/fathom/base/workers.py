@@ -44,7 +44,7 @@ def call(task: Callable[..., Any], shared: Any, item: Any) -> Any:
     return task(item) if shared is None else task(shared, item)
 
 
-def one_thread() -> AbstractContextManager[Any]:
+def one_thread() -> AbstractContextManager[object]:
     """One BLAS thread for a task, wherever it runs."""
     return _libraries(len(sys.modules)).limit(limits=1)
 

@@ -9,21 +9,21 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from fathom.base.files import Facts
 from fathom.data.columns import DataError
 from fathom.data.dataset import Dataset, Split
 from fathom.data.table import Table, did_you_mean, listing, read_table
 
 VARIABLE = "FATHOM_DATA"
 
-_BUNDLED: dict[str, dict[str, Any]] = {
+_BUNDLED: dict[str, Facts] = {
     "airline": {
         "file": "airline.csv",
         "n_rows": 144,
@@ -140,7 +140,7 @@ def _load(
     return dataset, rows, table.n_rows
 
 
-def _table(name: str, entry: Mapping[str, Any]) -> Table:
+def _table(name: str, entry: Facts) -> Table:
     if name in _BUNDLED:
         with resources.as_file(resources.files("fathom") / "bundled" / entry["file"]) as path:
             return replace(read_table(path), source=f"data set {name!r}")
@@ -159,7 +159,7 @@ def _test_masks(name: str, split_file: str, n_rows: int) -> list[np.ndarray]:
     return [table.numbers(i) == 1 for i in range(len(table.headers))]
 
 
-def _entry(name: str) -> Mapping[str, Any]:
+def _entry(name: str) -> Facts:
     entry = _BUNDLED.get(name) or _catalog().get(name)
     if entry is None:
         raise DataError(f"no data set is called {name!r}{_hints(name)}")
@@ -175,7 +175,7 @@ def _folder() -> Path:
     return Path(os.environ[VARIABLE])
 
 
-def _catalog() -> dict[str, Mapping[str, Any]]:
+def _catalog() -> dict[str, Facts]:
     if not os.environ.get(VARIABLE):
         return {}
     path = _folder() / "catalog.toml"

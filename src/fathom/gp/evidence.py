@@ -15,15 +15,16 @@ below.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache, partial
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from scipy.linalg import blas
 
 from fathom.base import linalg
 from fathom.base.arrays import Array
-from fathom.base.optimise import Objective
+from fathom.base.optimise import BatchedObjective, Objective
 from fathom.kernels.base import Kernel
 from fathom.kernels.expansion import Values
 from fathom.kernels.lags import Lags
@@ -80,12 +81,12 @@ def _profile(Y: Array, solved: Array) -> tuple[Array, Array]:
 
 
 @lru_cache(maxsize=1)
-def _jax_log_evidence() -> Any:
+def _jax_log_evidence() -> Callable[[Array, Array, bool], Array]:
     """Built on first use, so that importing this module does not load JAX."""
     import jax
     import jax.numpy as jnp
 
-    def solve(C: Array, Y: Array, profile: bool) -> tuple[Any, Any, Any]:
+    def solve(C: Array, Y: Array, profile: bool) -> tuple[Array, Array, linalg.Factor]:
         factor = linalg.factorise(C)
         sides = jnp.concatenate([Y, jnp.ones((len(Y), 1), Y.dtype)], axis=1) if profile else Y
         residual, alpha = _profile(Y, factor.solve(sides))
@@ -93,11 +94,11 @@ def _jax_log_evidence() -> Any:
         value = -0.5 * (jnp.sum(residual * alpha) + p * factor.log_det() + n * p * math.log(2 * math.pi))
         return value, alpha, factor
 
-    def forward(C: Array, Y: Array, profile: bool) -> tuple[Any, Any]:
+    def forward(C: Array, Y: Array, profile: bool) -> tuple[Array, tuple[Array, linalg.Factor]]:
         value, alpha, factor = solve(C, Y, profile)
         return value, (alpha, factor)
 
-    def backward(profile: bool, kept: Any, cotangent: Array) -> tuple[Any, Any]:
+    def backward(profile: bool, kept: tuple[Array, linalg.Factor], cotangent: Array) -> tuple[Array, Array]:
         alpha, factor = kept
         return 0.5 * cotangent * (alpha @ alpha.T - alpha.shape[1] * factor.inverse()), -cotangent * alpha
 
@@ -117,7 +118,7 @@ def log_evidence(kernel: Kernel, X: Array, Y: Array, mean: Mean = "zero") -> Arr
     return _jax_log_evidence()(C, Y.reshape(len(Y), -1).astype(C.dtype), mean == "constant")
 
 
-def batched(kernel: Kernel, X: np.ndarray, Y: np.ndarray, mean: Mean = "zero") -> Any:
+def batched(kernel: Kernel, X: np.ndarray, Y: np.ndarray, mean: Mean = "zero") -> BatchedObjective:
     """(R, P) parameter vectors → R values and (R, P) gradients, compiled once and mapped over the rows, float64."""
     import jax
     import jax.numpy as jnp

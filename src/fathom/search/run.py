@@ -257,7 +257,7 @@ class _Run:
     ) -> list[Attempt]:
         done = [0]
 
-        def tick(*_: Any) -> None:
+        def tick(*_: object) -> None:
             done[0] += 1
             if self.on_stage is not None:
                 self.on_stage(depth, done[0], len(attempts))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
-from fathom.base.files import replacing
+from fathom.base.files import Facts, replacing
 from fathom.kernels.base import Kernel
 from fathom.kernels.syntax import parse, to_text
 from fathom.search.score import Attempt
@@ -66,7 +66,7 @@ class Trace:
     """The whole path. `status` is "running", "converged", "depth", "time limit" or "interrupted"."""
 
     key: str  # of the data and settings: only the same search may resume
-    settings: dict[str, Any]
+    settings: Facts
     levels: tuple[Level, ...] = ()
     kept: tuple[Model, ...] = ()  # the best distinct models seen: the chosen one, then the others by score
     status: str = "running"
@@ -117,7 +117,7 @@ class Trace:
             temporary.write_text(self.to_json(), encoding="utf-8")
 
 
-def _models(stored: list[dict[str, Any]]) -> tuple[Model, ...]:
+def _models(stored: list[Facts]) -> tuple[Model, ...]:
     return tuple(Model(**model) for model in stored)
 
 

@@ -17,8 +17,9 @@ Q is then a little smaller, and every bound still holds.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -155,15 +156,17 @@ def _precondition(solved: Solved, b: np.ndarray) -> np.ndarray:
 
 
 @lru_cache(maxsize=1)
-def _jax_bound() -> Any:
+def _jax_bound() -> Callable[..., Array]:
     """Built on first use, so that importing this module does not load JAX."""
     import jax
 
-    def forward(K_uu: Array, K_uf: Array, diagonal: Array, noise: Array, Y: Array, a: float) -> tuple[Any, Any]:
+    def forward(
+        K_uu: Array, K_uf: Array, diagonal: Array, noise: Array, Y: Array, a: float
+    ) -> tuple[Array, tuple[Solved, Array]]:
         solved = solve(K_uu, K_uf, diagonal, noise, Y, a)
         return solved.value, (solved, noise)
 
-    def backward(a: float, kept: Any, cotangent: Array) -> tuple[Any, ...]:
+    def backward(a: float, kept: tuple[Solved, Array], cotangent: Array) -> tuple[Array, ...]:
         solved, noise = kept
         return (*(cotangent * part for part in cotangents(solved, noise, a)), -cotangent * solved.alpha)
 
