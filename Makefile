@@ -1,12 +1,13 @@
 # On a fresh clone with only Python (3.11 or newer), pip and make:
 #   make demo   searches the airline series for its structure and writes the report into demo/
 #   make test   lint, types and the whole test suite
+#   make check  lint, types and the fast tests
 PYTHON ?= python3
 BIN := .venv/bin
 # one BLAS thread for each test process: more only get in each other's way
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: setup demo test lint format bench clean
+.PHONY: setup demo test check lint format bench clean
 
 setup: .venv/dev
 
@@ -29,8 +30,14 @@ lint: .venv/dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# by file, so that what the tests of a file share is fitted and compiled once
+PYTEST := $(ONE_THREAD) $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
+
 test: lint
-	$(ONE_THREAD) $(BIN)/python -m pytest -n auto $(ARGS)
+	$(PYTEST) $(ARGS)
+
+check: lint
+	$(PYTEST) -m 'not slow' $(ARGS)
 
 format: .venv/dev
 	$(BIN)/ruff check --fix .

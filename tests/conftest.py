@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 import jax
@@ -24,6 +25,12 @@ def pytest_configure(config):
     if sys.prefix != sys.base_prefix:
         os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(sys.prefix) / "compiled"))
         os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+
+
+def pytest_collection_modifyitems(items):
+    """Files with many slow tests come first, so that the processes end together."""
+    slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
+    items.sort(key=lambda item: -slow[item.path])
 
 
 @pytest.fixture

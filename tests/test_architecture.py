@@ -59,6 +59,7 @@ def test_every_file_has_a_room():
     assert {room(path) for path in FILES} - {"__init__"} == set(LEVEL)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
 def test_files_and_functions_stay_small(path):
     text = path.read_text()
@@ -91,6 +92,7 @@ def test_importing_fathom_is_light():
     assert not loaded & {"matplotlib", "pandas", "typer", "jax", "sklearn", "scipy", "numpy"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "module", ["kernels.plan", "gp.learn", "sparse.collapsed", "search.run", "data", "data.datasets", "metrics"]
 )
@@ -98,6 +100,7 @@ def test_workers_need_no_jax(module):
     assert not modules_after(f"import fathom.{module}") & {"jax", "pandas", "matplotlib", "typer", "sklearn"}
 
 
+@pytest.mark.slow
 def test_the_numpy_path_runs_without_jax():
     loaded = modules_after(
         "import numpy as np, fathom\n"
@@ -107,6 +110,7 @@ def test_the_numpy_path_runs_without_jax():
     assert "jax" not in loaded
 
 
+@pytest.mark.slow
 def test_the_jax_configuration_is_left_alone():
     code = (
         "import jax; before = jax.config.values.copy()\n"

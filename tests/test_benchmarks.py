@@ -13,6 +13,7 @@ NEEDS_DATA = {"additive-regression", "catalogue", "abcd-extrapolation", "structu
 NEEDS_DATA |= {"dspp-univariate", "dspp-multivariate", "dspp-quadrature", "dspp-layers", "dspp-dkl", "sep-uci"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(benchmarks()))
 def test_quick_version(name, tmp_path):
     if name in NEEDS_DATA and "FATHOM_DATA" not in os.environ:

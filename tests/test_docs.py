@@ -17,6 +17,7 @@ def blocks(page: Path, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), flags=re.M | re.S)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "python")], ids=lambda p: p.name)
 def test_python_examples_run(page, tmp_path, monkeypatch):
     """Block after block; one that begins with the name of a file is that file."""
@@ -32,6 +33,7 @@ def test_python_examples_run(page, tmp_path, monkeypatch):
             exec(compile(block, page.name, "exec"), names)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "sh")], ids=lambda p: p.name)
 def test_commands_run(page, tmp_path, monkeypatch):
     """Each line `fathom …` of a page, in order, in one empty folder."""

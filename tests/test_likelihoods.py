@@ -34,6 +34,7 @@ def column(*values):
     return jnp.asarray(values, dtype=float)[:, None]
 
 
+@pytest.mark.slow
 @given(y=number, m=number, v=size, noise=size)
 def test_gaussian_expectations(y, m, v, noise):
     one = gaussian(noise)
@@ -42,6 +43,7 @@ def test_gaussian_expectations(y, m, v, noise):
     assert np.isclose(one.marginal(column(y), column(m), column(v))[0], norm.logpdf(y, m, (v + noise) ** 0.5))
 
 
+@pytest.mark.slow
 def test_outputs_that_share_latent_functions_are_dependent():
     mixing, noise = RNG.standard_normal((3, 2)), np.array([0.3, 0.5, 0.2])
     m, v, y = RNG.standard_normal((4, 2)), RNG.uniform(0.2, 1, (4, 2)), RNG.standard_normal((4, 3))
@@ -54,6 +56,7 @@ def test_outputs_that_share_latent_functions_are_dependent():
     assert np.allclose(mean, m @ mixing.T)
 
 
+@pytest.mark.slow
 def test_a_missing_output_is_an_output_left_out():
     mixing, noise = RNG.standard_normal((3, 2)), np.array([0.3, 0.5, 0.2])
     m, v, y = RNG.standard_normal((4, 2)), RNG.uniform(0.2, 1, (4, 2)), RNG.standard_normal((4, 3))
@@ -78,6 +81,7 @@ def moments(m, v):
     return Moments(jnp.asarray(m)[None], jnp.asarray(v)[None])
 
 
+@pytest.mark.slow
 def test_the_robust_objective_tends_to_the_elbo():
     y, m, v = RNG.standard_normal((3, 5, 1))
     f, one = moments(m, np.abs(v)), gaussian(0.7)
@@ -87,6 +91,7 @@ def test_the_robust_objective_tends_to_the_elbo():
     assert np.allclose([errors[0] / errors[1], errors[1] / errors[2]], 100, rtol=0.1)  # linear in γ − 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gamma", [1.03, 1.1])
 def test_the_robust_score_is_proper(gamma):
     """With data N(0, 1) the best noise variance is 1; with the integral's sign turned it would be 0.94 and 0.82."""
@@ -96,6 +101,7 @@ def test_the_robust_score_is_proper(gamma):
     assert np.isclose(minimize_scalar(cost, bounds=(0.5, 2), method="bounded").x, 1, atol=5e-3)
 
 
+@pytest.mark.slow
 def test_outliers_lose_their_pull():
     f = moments(np.zeros((1, 1)), np.full((1, 1), 0.1))
     pull = jax.grad(lambda y, g: Robust(g)(gaussian(0.5), y[None, None], f, jnp.zeros(1))[0])
@@ -106,6 +112,7 @@ def test_outliers_lose_their_pull():
 # -- classes -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @given(m=number, v=size, label=st.booleans())
 def test_two_classes(m, v, label):
     y, sign = column(float(label)), 2 * label - 1
@@ -116,6 +123,7 @@ def test_two_classes(m, v, label):
     assert np.isclose(Bernoulli().probabilities(column(m), column(v))[0, int(label)], chance, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_many_classes():
     m, y = RNG.standard_normal((5, 3)), np.array([[0], [1], [2], [1], [0]])
     one, sure = Softmax.of(3), jax.nn.log_softmax(m, -1)[np.arange(5), y[:, 0]]

@@ -38,6 +38,7 @@ def random_case(seed: int, shape: tuple[int, ...], k: int = 3) -> tuple[Predicti
     return p, p.sample(1, rng)[0]
 
 
+@pytest.mark.slow
 @common
 @given(seeds, shapes)
 def test_metrics_are_averages_of_the_predictive(seed: int, shape: tuple[int, ...]) -> None:
@@ -60,6 +61,7 @@ def test_negative_log_densities_of_one_gaussian_are_equal(seed: int, shape: tupl
     assert_allclose(metrics.nll(p, y), metrics.mnlp(p, y), rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", EVERY)
 @common
 @given(seed=seeds, shape=shapes)

@@ -18,6 +18,7 @@ from tests.test_predictive import common, mixtures, random_mixture, seeds
 # -- algebra ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @common
 @given(seeds, st.floats(-100, 100), st.floats(0.01, 100), st.booleans(), st.floats(0.02, 0.98))
 def test_affine_commutes_with_everything(seed: int, shift: float, b: float, flip: bool, q: float) -> None:

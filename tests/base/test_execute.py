@@ -94,6 +94,7 @@ def serial():
     return executor("serial")
 
 
+@pytest.mark.slow
 def test_processes_answer_as_serial_does_and_in_order(pair):
     expected = [Outcome(i**2) for i in range(20)]
     assert serial().map(square, range(20)) == expected
@@ -102,6 +103,7 @@ def test_processes_answer_as_serial_does_and_in_order(pair):
         assert one.map(square, iter(range(20))) == expected
 
 
+@pytest.mark.slow
 def test_numbers_are_equal_to_the_last_bit(pair):
     rng = np.random.default_rng(0)
     data = (np.linspace(0, 3, 150)[:, None], rng.standard_normal(150))
@@ -169,6 +171,7 @@ def test_what_cannot_be_sent_or_opened_is_an_error_of_its_item(pair):
     assert opened[2].error.startswith("ValueError: invalid literal")
 
 
+@pytest.mark.slow
 def test_the_items_of_a_killed_worker_are_run_again(tmp_path):
     with executor("processes", n_jobs=2) as workers:
         outcomes = workers.map(fragile, range(12), shared=tmp_path)
@@ -178,6 +181,7 @@ def test_the_items_of_a_killed_worker_are_run_again(tmp_path):
         assert workers.map(square, range(4)) == serial().map(square, range(4))  # and the pool is whole again
 
 
+@pytest.mark.slow
 def test_an_item_that_always_kills_its_worker_is_given_up_alone():
     with executor("processes", n_jobs=2, retries=1) as workers:
         outcomes = workers.map(deadly, range(8))
@@ -185,12 +189,14 @@ def test_an_item_that_always_kills_its_worker_is_given_up_alone():
     assert [outcome.value for outcome in outcomes if outcome.ok] == [0, 1, 3, 4, 5, 6, 7]
 
 
+@pytest.mark.slow
 def test_without_retries_a_death_is_final():
     with executor("processes", n_jobs=2, retries=0) as workers:
         (outcome,) = workers.map(deadly, [2])
     assert outcome == Outcome(None, "its worker died once", 1)
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_between_two_maps_is_replaced():
     with executor("processes", n_jobs=2) as workers:
         victim = workers.map(own_process, range(4))[0].value
@@ -199,6 +205,7 @@ def test_a_worker_that_dies_between_two_maps_is_replaced():
         assert [outcome.value for outcome in workers.map(square, range(5))] == [0, 1, 4, 9, 16]
 
 
+@pytest.mark.slow
 def test_an_exception_of_the_progress_callback_stops_the_work():
     def stop(position, outcome):
         raise RuntimeError("enough")
@@ -209,6 +216,7 @@ def test_an_exception_of_the_progress_callback_stops_the_work():
         assert workers.map(square, [3]) == [Outcome(9)]
 
 
+@pytest.mark.slow
 def test_an_interrupt_ends_workers_and_travels_on():
     code = """
         import os, signal, time
@@ -239,6 +247,7 @@ def test_an_interrupt_ends_workers_and_travels_on():
     assert not any(alive(pid) for pid in pids)
 
 
+@pytest.mark.slow
 def test_an_interrupt_between_the_locks_of_two_futures_does_not_hang():
     code = """
         import signal, time

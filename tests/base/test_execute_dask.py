@@ -23,6 +23,7 @@ def values(outcomes):
     return [outcome.value and outcome.value[0] for outcome in outcomes]
 
 
+@pytest.mark.slow
 def test_a_cluster_survives_the_death_of_a_worker(cluster):
     address, workers = cluster
     shared = np.arange(1000) / 7
@@ -62,6 +63,7 @@ def suicide(shared, item):
     return shared[item]
 
 
+@pytest.mark.slow
 def test_a_cluster_that_loses_every_worker_says_so(cluster, monkeypatch):
     address, _ = cluster
     with executor("dask", address=address) as dask:
@@ -71,6 +73,7 @@ def test_a_cluster_that_loses_every_worker_says_so(cluster, monkeypatch):
     assert {outcome.error for outcome in found} == {"the cluster has no workers left"}
 
 
+@pytest.mark.slow
 def test_a_wrong_address_is_named(monkeypatch):
     monkeypatch.setattr("fathom.base.workers.ANSWER", 1.0)
     with (

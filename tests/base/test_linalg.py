@@ -25,6 +25,7 @@ def test_no_jitter_for_a_good_matrix():
     np.testing.assert_allclose(factor.lower @ factor.lower.T, K, atol=1e-12)
 
 
+@pytest.mark.slow
 @given(st.integers(2, 8), st.integers(0, 1000))
 def test_solves(n, seed):
     K, B = covariance(n, 2 * n, seed), np.random.default_rng(seed).standard_normal((n, 3))
@@ -41,6 +42,7 @@ def test_singular_matrices_get_as_little_jitter_as_works():
     np.testing.assert_allclose(factor.lower @ factor.lower.T, K + factor.jitter * np.eye(4), atol=1e-12)
 
 
+@pytest.mark.slow
 def test_jax_agrees_with_numpy(x64):
     for K in (covariance(5, 8), np.ones((4, 4))):
         ours, theirs = linalg.factorise(K), jax.jit(linalg.factorise)(jnp.asarray(K))
@@ -98,6 +100,7 @@ INVERSES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(3,), (2, 10)])
 @pytest.mark.parametrize("name", INVERSES)
 def test_lapack_never_gets_a_stack(name, shape, x64):

@@ -208,6 +208,7 @@ def test_compare_scores_every_model(series):
     assert "random rows" in text
 
 
+@pytest.mark.slow
 def test_compare_knows_the_search(somewhere):
     (somewhere / "line.csv").write_text("x,y\n" + "".join(f"{i},{2 * i + (i * 7919) % 5}\n" for i in range(24)))
     found = json.loads(run("compare", "line.csv", "--models", "search,mean", "--folds", "2", "--json"))
@@ -215,6 +216,7 @@ def test_compare_knows_the_search(somewhere):
     assert nll["search"] < nll["mean"]
 
 
+@pytest.mark.slow
 def test_compare_in_json_and_repeatable(plane):
     command = ("compare", plane, "--drop", "difference", "--models", "gp:SE[a] + SE[b, a],mean", "--folds", "2")
     first, second = (json.loads(run(*command, "--json")) for _ in range(2))

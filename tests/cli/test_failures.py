@@ -50,6 +50,7 @@ def files() -> set[str]:
     return set(os.listdir("."))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("message", "command"),
     [
@@ -241,6 +242,7 @@ def test_only_our_own_value_errors_are_expected():
     assert console.reason(MemoryError("too much")) == "not enough memory (too much): use fewer rows"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("command", "status"), [("datasets", 0), ("fit nosuch", 2), ("--nonsense", 2)])
 def test_exit_statuses_of_the_process(command, status):
     done = subprocess.run([sys.executable, "-m", "fathom", *command.split()], capture_output=True, text=True)

@@ -32,6 +32,7 @@ def invoke(*arguments):
 SMALL = ("--inducing", "8", "--steps", "50")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["svgp", "dspp"])
 def test_fit_then_predict(model):
     fitted = invoke("fit", "d.csv", "--model", model, *SMALL, "--json")
@@ -44,6 +45,7 @@ def test_fit_then_predict(model):
     assert len(predicted.output.splitlines()) == 61
 
 
+@pytest.mark.slow
 def test_a_series_is_continued():
     invoke("fit", "airline", "--model", "svgp", *SMALL, "--out", "a.fathom")
     said = invoke("predict", "a.fathom", "--horizon", "2")
@@ -51,6 +53,7 @@ def test_a_series_is_continued():
     assert [line.split(",")[0] for line in said.output.splitlines()] == ["date", "1961-01", "1961-02"]
 
 
+@pytest.mark.slow
 def test_what_fit_says():
     said = invoke("fit", "d.csv", "--model", "dspp", "--widths", "2,2", *SMALL)
     assert said.exit_code == 0, said.output
@@ -59,12 +62,14 @@ def test_what_fit_says():
     assert "in standard units, at step" in said.output
 
 
+@pytest.mark.slow
 def test_fit_says_when_predictions_are_an_average():
     said = invoke("fit", "d.csv", "--model", "sampling", "--widths", "", "--inducing", "4", "--steps", "10")
     assert said.exit_code == 0, said.output
     assert re.search(r"predictions +average \d+ of 10 starts; the best weighs \d+ %", said.output)
 
 
+@pytest.mark.slow
 def test_compare_prints_one_table():
     said = invoke("compare", "d.csv", "--models", "mean,vfe,svgp", "--folds", "2", "--json")
     assert said.exit_code == 0, said.output
@@ -73,6 +78,7 @@ def test_compare_prints_one_table():
     assert rows["svgp"]["RMSE"] < rows["mean"]["RMSE"]
 
 
+@pytest.mark.slow
 def test_killed_training_goes_on_to_the_identical_model(somewhere):
     command = [sys.executable, "-m", "fathom", "fit", "d.csv", "--model", "svgp", "--inducing", "8", "--steps", "3000"]
     checkpoint = somewhere / "m.fathom.checkpoint"
@@ -96,6 +102,7 @@ def run_with_cache(folder, *arguments):
     return subprocess.run(command, env=told | {"XDG_CACHE_HOME": str(folder)}, capture_output=True, text=True)
 
 
+@pytest.mark.slow
 def test_compiled_code_is_kept_and_a_cache_that_cannot_be_written_is_none(somewhere):
     invoke("fit", "d.csv", "--model", "svgp", *SMALL)
     first, second = (run_with_cache(somewhere / "cache", "predict", "model.fathom", "d.csv") for _ in range(2))

@@ -26,6 +26,7 @@ def run(*arguments):
     return CliRunner().invoke(app, ["report", "s.csv", "--jobs", "1", "--depth", "1", *arguments])
 
 
+@pytest.mark.slow
 def test_it_writes_a_page_and_says_where(series):
     result = run("--save", "m.fathom")
     assert result.exit_code == 0, result.output
@@ -42,6 +43,7 @@ def test_it_writes_a_page_and_says_where(series):
     assert "2003-10" in (series / "report.html").read_text()
 
 
+@pytest.mark.slow
 def test_a_model_file_and_other_formats(series):
     assert run("--save", "m.fathom").exit_code == 0
     for form, name in (("markdown", "report.md"), ("json", "report.json")):

@@ -30,6 +30,7 @@ def run(*arguments):
     return CliRunner().invoke(app, ["search", "s.csv", "--jobs", "1", *arguments])
 
 
+@pytest.mark.slow
 def test_it_finds_writes_and_predicts(series):
     result = run("--depth", "2", "--out", "m.fathom")
     assert result.exit_code == 0, result.output
@@ -75,6 +76,7 @@ def test_what_bad_options_get(series, arguments, message):
     assert len(result.output.strip().splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_killed_it_resumes_to_the_identical_answer(series):
     command = [sys.executable, "-m", "fathom", "search", "s.csv", "--depth", "3", "--jobs", "1", "--json"]
     whole = subprocess.run([*command, "--out", "whole.fathom"], capture_output=True, text=True, check=True)

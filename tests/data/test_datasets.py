@@ -222,6 +222,7 @@ def test_a_broken_catalogue(tmp_path, monkeypatch, text):
 # The real catalogue, where there is one
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.environ.get("FATHOM_DATA"), reason="FATHOM_DATA is not set")
 def test_every_catalogued_data_set_is_as_described():
     for name in datasets.names():

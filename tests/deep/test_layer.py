@@ -54,6 +54,7 @@ def random_q(m, seed=1):
 # -- factorisations ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_whitening_whitens_and_has_the_right_gradient():
     K = jnp.asarray(np.stack([KERNEL.gram(X), KERNEL.gram(2 * X)])) + 0.1 * jnp.eye(12)
     W = linalg.whitening(K, 0.0)
@@ -88,6 +89,7 @@ def test_inverse_root_is_a_lower_root_of_the_inverse():
 # -- one layer ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_with_the_prior_as_q_a_layer_is_the_prior():
     mean, var = layer()(jnp.asarray(X))
     assert np.allclose(mean, 0)
@@ -148,6 +150,7 @@ def elbo(m):
     return -len(X) * LOSS(m, jnp.asarray(X), jnp.asarray(Y), points, 1.0, len(X))[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", [0, 1])
 def test_one_natural_step_on_all_data_reaches_the_variational_bound(start):
     m, root = random_q(4) if start else (None, None)
@@ -198,6 +201,7 @@ def orthogonal(at, weight):
     return OrthogonalPoints(jnp.asarray(at)[None], jnp.asarray(weight)[None])
 
 
+@pytest.mark.slow
 def test_far_points_on_the_inducing_points_change_nothing():
     m, root = random_q(4)
     plain, same = layer(mean=m, root=root), layer(mean=m, root=root, orthogonal=orthogonal(Z, np.full(4, 1e-9)))
@@ -207,6 +211,7 @@ def test_far_points_on_the_inducing_points_change_nothing():
     assert np.allclose(none.kl(), plain.kl())
 
 
+@pytest.mark.slow
 def test_far_points_that_say_nothing_new_are_quiet_in_single_precision():
     """On a line the inducing values explain everything: what is left is rounding, and one step must not leap on it."""
     line = np.linspace(-1, 1, 100, dtype=np.float32)[:, None]
@@ -220,6 +225,7 @@ def test_far_points_that_say_nothing_new_are_quiet_in_single_precision():
     assert np.abs(one(jnp.asarray(line)).mean).max() < 0.1
 
 
+@pytest.mark.slow
 def test_decoupled_kl_and_moments_are_those_of_the_dense_gaussian():
     m, root = random_q(4)
     G, weight = X[5:8], np.array([0.3, -0.2, 0.5])
@@ -249,6 +255,7 @@ def test_decoupled_kl_and_moments_are_those_of_the_dense_gaussian():
     assert np.allclose(ours.var, layer(mean=m, root=root)(jnp.asarray(X)).var)
 
 
+@pytest.mark.slow
 def test_shared_and_own_kernels_agree_when_they_are_equal():
     rng = np.random.default_rng(4)
     m, logs = rng.standard_normal((2, 3, 4))

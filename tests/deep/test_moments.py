@@ -55,6 +55,7 @@ def by_grid(kernel, x, Z, n=60):
     return np.array(zero), np.array(one), np.array(two)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("text", "d"), KERNELS)
 def test_closed_forms_against_quadrature(text, d):
     kernel = bind(parse(text), d)
@@ -63,6 +64,7 @@ def test_closed_forms_against_quadrature(text, d):
         assert np.allclose(found, expected, rtol=1e-7, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("text", "d"), KERNELS)
 def test_without_uncertainty_they_are_kernel_values(text, d):
     kernel = bind(parse(text), d)
@@ -74,6 +76,7 @@ def test_without_uncertainty_they_are_kernel_values(text, d):
     assert np.allclose(found.two, K[:, i] * K[:, j])
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(st.floats(0.2, 3), st.floats(0.0, 2), st.floats(-2, 2))
 def test_second_moments_are_at_least_the_squares_of_the_first(lengthscale, var, mean):
@@ -97,6 +100,7 @@ def values(layer):
     return jnp.asarray(RNG.standard_normal((layer.width, m))), jnp.asarray(root @ root.transpose(0, 2, 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mean", ["linear", "zero"])
 @pytest.mark.parametrize("kernel", ["SE", "Lin", "SE*Lin"])
 def test_moments_of_a_layer_against_a_fine_rule(kernel, mean, monkeypatch):
@@ -110,6 +114,7 @@ def test_moments_of_a_layer_against_a_fine_rule(kernel, mean, monkeypatch):
         assert np.allclose(a, b, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_without_uncertainty_a_layer_answers_as_at_points():
     layer = layer_of("SE")
     x, _ = inputs(2, scale=0.0)
@@ -118,6 +123,7 @@ def test_without_uncertainty_a_layer_answers_as_at_points():
         assert np.allclose(a, b, atol=1e-8)
 
 
+@pytest.mark.slow
 def test_at_points_is_the_layer_itself():
     layer = layer_of("SE")
     mean, _ = values(layer)
@@ -128,6 +134,7 @@ def test_at_points_is_the_layer_itself():
     assert np.allclose(found.var, direct.var)
 
 
+@pytest.mark.slow
 def test_shared_inducing_inputs_give_the_same_moments():
     layer = layer_of("SE")
     own = eqx.tree_at(lambda old: (old.theta, old.Z), layer, (layer.theta[:1].repeat(2, 0), layer.Z[:1].repeat(2, 0)))

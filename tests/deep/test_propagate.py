@@ -38,11 +38,11 @@ def with_sites(model, nodes, logits, rule="qr3"):
     return eqx.tree_at(lambda m: m.passing, model, SigmaPoints(nodes, logits, rule))
 
 
+@pytest.mark.slow
 def test_one_site_at_zero_is_ppgpr_on_deterministic_features():
     model = with_sites(deep(), (jnp.zeros((1, 2)),), jnp.zeros(1))
-    f, log_weights, _ = model(X, jax.random.key(0))
-    features = model.layers[0](jnp.asarray(X)).mean
-    alone = model.layers[1](features)
+    f, log_weights, _ = eqx.filter_jit(model)(X, jax.random.key(0))
+    alone = eqx.filter_jit(lambda first, last, X: last(first(X).mean))(*model.layers, jnp.asarray(X))
     assert np.allclose(f.mean[0], alone.mean)
     assert np.allclose(f.var[0], alone.var)
     one = model.likelihood.marginal(Y, alone.mean, alone.var)
@@ -62,6 +62,7 @@ def _hermite(n):
     return sites.nodes, sites.logits, "gauss-hermite"
 
 
+@pytest.mark.slow
 def test_gauss_hermite_converges_to_the_predictive_of_the_deep_gp():
     model = deep()
     fine = mixture_density(model, 30)
@@ -74,6 +75,7 @@ def test_gauss_hermite_converges_to_the_predictive_of_the_deep_gp():
     assert np.allclose(drawn, fine, atol=0.05)
 
 
+@pytest.mark.slow
 def test_with_one_unit_a_grid_is_a_list():
     model = deep(widths=(1,), rule="qr1", n_points=3)
     listed = with_sites(model, model.passing.nodes, model.passing.logits, "qr3")
@@ -106,6 +108,7 @@ def test_gauss_hermite_of_three_points():
     assert np.allclose(np.exp(log_weights), [1 / 6, 2 / 3, 1 / 6])
 
 
+@pytest.mark.slow
 def test_a_new_name_for_the_points_changes_nothing():
     model = deep(widths=(2, 2))
     order = np.array([2, 0, 3, 1])
@@ -117,6 +120,7 @@ def test_a_new_name_for_the_points_changes_nothing():
     assert np.allclose(*densities)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["dsvi", "dspp"])
 def test_an_inner_layer_that_does_nothing_leaves_a_sparse_gp(method):
     model = deep(method)
@@ -131,12 +135,14 @@ def test_an_inner_layer_that_does_nothing_leaves_a_sparse_gp(method):
     assert np.allclose(f.var, alone.var, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_jensen_orders_the_objectives():
     model = deep("dsvi")
     f, log_weights, _ = model(X, jax.random.key(0), 7)
     assert np.all(predictive(model.likelihood, Y, f, log_weights) >= elbo(model.likelihood, Y, f, log_weights))
 
 
+@pytest.mark.slow
 def test_connected_layers_see_the_inputs():
     model = deep(widths=(1, 1), connected=True)
     assert [layer.Z.shape[-1] for layer in model.layers] == [2, 3, 3]

@@ -21,6 +21,7 @@ def planned():
     return carry_out(Plan((20, 40), parts=2, refit=True), LOSS, start(), X, Y, SETTINGS)
 
 
+@pytest.mark.slow
 def test_every_row_is_held_out_once():
     from fathom.deep.training.loop import _Training
 
@@ -34,6 +35,7 @@ def test_every_row_is_held_out_once():
     assert sorted(rows) == list(range(len(X)))
 
 
+@pytest.mark.slow
 def test_profile_is_the_density_under_each_factor():
     import jax
 
@@ -73,6 +75,7 @@ def test_rows_may_ask_for_far_narrower_intervals():
     assert np.isclose(worth / len(z), truth.mean(), atol=0.01)
 
 
+@pytest.mark.slow
 def test_many_training_rows_mend_the_width_that_an_elbo_learns():
     import equinox as eqx
     import jax
@@ -98,6 +101,7 @@ def test_many_training_rows_mend_the_width_that_an_elbo_learns():
     assert calibrate(fronted, many, noise, 0) == AS_LEARNT
 
 
+@pytest.mark.slow
 def test_partial_fit_keeps_the_width_of_intervals():
     import fathom
 
@@ -164,12 +168,14 @@ def test_parts_decide_together():
     assert chosen(runs)[:2] == (40, 10)  # −3; step 20 of the longer schedule was not seen by both
 
 
+@pytest.mark.slow
 def test_the_last_training_is_on_all_rows(planned):
     assert planned.best_step in (10, 20, 30, 40)
     assert all(entry["validation NLL"] is not None for entry in planned.history)
     assert planned.history[-1]["step"] == planned.best_step
 
 
+@pytest.mark.slow
 def test_every_run_has_batches_of_one_size(monkeypatch):
     from fathom.deep.training import loop as training
     from fathom.deep.training import steps

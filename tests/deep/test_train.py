@@ -44,6 +44,7 @@ def once():
     return fitted()
 
 
+@pytest.mark.slow
 def test_training_learns_and_remembers_its_path(once):
     assert [entry["step"] for entry in once.history] == [10, 20, 30, 40]
     assert once.history[-1]["objective"] > once.history[0]["objective"]
@@ -51,12 +52,14 @@ def test_training_learns_and_remembers_its_path(once):
     assert once.best_step == max(once.profiles, key=lambda step: score(once.profiles[step])[0])
 
 
+@pytest.mark.slow
 def test_same_seed_same_answer(once):
     assert np.array_equal(means(fitted()), means(once))
     other = Settings(**{**vars(SETTINGS), "seed": 1})
     assert not np.array_equal(means(fitted(settings=other)), means(once))
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_to_the_same_answer(tmp_path, once):
     class Killed(BaseException):
         pass
@@ -103,6 +106,7 @@ def test_a_time_limit_ends_in_good_order():
     assert 0 < trained.best_step < 4000
 
 
+@pytest.mark.slow
 def test_predictions_do_not_depend_on_how_rows_are_cut(once):
     many = np.vstack([X] * 5)
     assert np.allclose(latent(once.model, many, 0)[0][:, :80], means(once), atol=1e-5)
@@ -113,6 +117,7 @@ def test_predictions_do_not_depend_on_how_rows_are_cut(once):
     assert np.allclose(told, np.hstack([own] * 5), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_several_devices_give_the_answer_of_one(once):
     code = """
         import jax, numpy as np
@@ -139,6 +144,7 @@ def test_the_schedule_warms_up_and_cools_down():
     assert np.allclose(rates, [0.01, 0.05, 0.1, 0.0505, 0.001, 0.001], rtol=1e-3)
 
 
+@pytest.mark.slow
 def test_the_natural_step_cools_so_that_the_end_is_an_average_of_many_minibatches():
     method = SVGP()
     begun = steps.begin(build(jax.random.key(0), Architecture((), 6), method.beginning(), X, Y), natural=True)

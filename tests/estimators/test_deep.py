@@ -60,6 +60,7 @@ def fitted():
     return of
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", REGRESSORS)
 def test_learns_in_the_units_of_the_user(fitted, name, tmp_path):
     model = fitted(name)
@@ -78,6 +79,7 @@ def test_learns_in_the_units_of_the_user(fitted, name, tmp_path):
     assert repr(again.training) == repr(model.training)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["svgp", "dspp"])
 def test_the_seed_decides(fitted, name):
     same, other = (make(name, random_state=seed).fit(X[:100], y[:100]).predict(X) for seed in (0, 1))
@@ -99,18 +101,21 @@ def test_with_all_rows_as_inducing_points_it_is_the_exact_gp(a):
     assert np.allclose(sparse.var(new), exact.var(new), atol=1e-5)
 
 
+@pytest.mark.slow
 def test_vfe_with_many_points_comes_near_the_exact_fit():
     exact = GPRegressor("SE", n_restarts=2, random_state=0).fit(X[:100], y[:100])
     sparse = SparseGPRegressor("vfe", n_inducing=40, random_state=0).fit(X[:100], y[:100])
     assert np.allclose(sparse.predict(X[100:]), exact.predict(X[100:]), atol=0.3)
 
 
+@pytest.mark.slow
 def test_a_deep_gp_without_hidden_layers_is_svgp():
     deep = make("dsvi", widths=()).fit(X, y)
     sparse = make("svgp").fit(X, y)
     assert np.array_equal(deep.predict(X), sparse.predict(X))
 
 
+@pytest.mark.slow
 def test_several_outputs_with_missing_ones():
     Y = np.column_stack([y, -2 * y + 0.1 * RNG.standard_normal(120), X[:, 1]])
     Y[::5, 1] = np.nan
@@ -139,6 +144,7 @@ def test_partial_fit_is_offered_where_it_works():
     assert "'vfe' sees all rows at once: use 'svgp' for partial_fit" in str(told.value.__cause__)
 
 
+@pytest.mark.slow
 def test_classes():
     labels = np.array(["low", "middle", "high"])[np.digitize(y, [8, 12])]
     for inference, truth, widths in (("dspp", labels, (2,)), ("dsvi", labels, ()), ("dspp", y > 10, ())):
@@ -147,6 +153,7 @@ def test_classes():
         assert np.allclose(model.predict_proba(X[:3]).sum(1), 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inference", ["sampling", "sep"])
 def test_classes_by_the_other_methods(inference):
     own = {"n_restarts": 2} if inference == "sampling" else {}
@@ -164,6 +171,7 @@ def test_a_classifier_in_a_file(tmp_path):
     assert list(again.classes_) == ["down", "up"]
 
 
+@pytest.mark.slow
 def test_a_network_in_front():
     model = make("svgp", features="dkl-small", n_steps=100).fit(X, y)
     assert model.score(X, y) > 0.7
@@ -177,6 +185,7 @@ def test_a_network_in_front():
         model.to_state()
 
 
+@pytest.mark.slow
 def test_a_network_is_stopped_by_held_out_rows():
     by_heart = {"features": "dkl", "validation_fraction": None, "n_steps": 10}
     model = make("dsvi", **by_heart).fit(X, y)
@@ -185,6 +194,7 @@ def test_a_network_is_stopped_by_held_out_rows():
     assert make("dsvi", n_steps=10).fit(X, y).history_[-1]["validation NLL"] is None
 
 
+@pytest.mark.slow
 def test_few_valued_targets_are_said():
     grades = np.round(y / 3)
     model = make("dspp").fit(X, grades)
@@ -193,6 +203,7 @@ def test_few_valued_targets_are_said():
     assert np.isfinite(metrics.nll(model.predict_dist(X), grades))
 
 
+@pytest.mark.slow
 def test_a_layer_narrower_than_the_outputs_is_said():
     three = np.column_stack([y, -y, X[:, 1]])
     short = {"n_steps": 10, "validation_fraction": 0.0}
@@ -202,6 +213,7 @@ def test_a_layer_narrower_than_the_outputs_is_said():
     assert make("dsvi", widths=(1,), input_connected=True, **short).fit(X, three).notes_ == []
 
 
+@pytest.mark.slow
 def test_sampling_on_minibatches_and_as_the_thesis_prints_it(monkeypatch):
     by_adam = make("sampling", optimizer="adam", n_steps=60).fit(X, y)
     assert [entry["step"] for entry in by_adam.history_][-1] == 60
@@ -212,13 +224,15 @@ def test_sampling_on_minibatches_and_as_the_thesis_prints_it(monkeypatch):
     assert np.all(np.isfinite(joint.predict(X)))
 
 
-def test_sep_may_end_with_explicit_sweeps():
-    plain, swept = make("sep").fit(X, y), make("sep", n_sweeps=1).fit(X, y)
+@pytest.mark.slow
+def test_sep_may_end_with_explicit_sweeps(fitted):
+    plain, swept = fitted("sep"), make("sep", n_sweeps=1).fit(X[:100], y[:100])
     assert np.array_equal(plain.model_.layers[0].Z, swept.model_.layers[0].Z)
     assert not np.array_equal(plain.predict(X), swept.predict(X))
     assert metrics.rmse(swept.predict_dist(X), y) < 0.5 * y.std()
 
 
+@pytest.mark.slow
 def test_widths_may_be_chosen_by_held_out_rows(monkeypatch, tmp_path):
     from fathom.inference import widths
 
@@ -234,6 +248,7 @@ def test_widths_may_be_chosen_by_held_out_rows(monkeypatch, tmp_path):
     assert np.array_equal(again.predict(X), model.predict(X))
 
 
+@pytest.mark.slow
 def test_a_file_keeps_the_widths_that_were_chosen(tmp_path, monkeypatch):
     from fathom.inference import widths
 
@@ -259,6 +274,7 @@ def parts_of(model):
         yield alone
 
 
+@pytest.mark.slow
 def test_predictions_of_sampling_average_its_best_starts(tmp_path):
     model = make("sampling", widths=(), n_restarts=4, n_steps=10).fit(X, y)
     assert len(model.models_) > 1
@@ -274,6 +290,7 @@ def test_predictions_of_sampling_average_its_best_starts(tmp_path):
     assert len(model.partial_fit(X[:20], y[:20]).models_) == 1  # the best goes on
 
 
+@pytest.mark.slow
 def test_chances_are_averaged():
     model = classifier("sampling", widths=(), n_restarts=4, n_steps=5).fit(X, y > 10)
     assert len(model.models_) > 1
@@ -281,6 +298,7 @@ def test_chances_are_averaged():
     assert np.allclose(np.einsum("k,knc->nc", model.weights_, chances), model.predict_proba(X))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["sampling", "sep", "dspp"])
 def test_drawn_functions_scatter_as_the_predictive_says(fitted, name):
     drawn = fitted(name).sample_functions(X[:3], 400, seed=1)
@@ -289,11 +307,13 @@ def test_drawn_functions_scatter_as_the_predictive_says(fitted, name):
     assert np.allclose(drawn.mean(0), predictive.mean(), atol=0.8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["sampling", "sep", "dsvi"])
 def test_picture_of_the_layers(name, tmp_path):
     from fathom import plotting
 
-    model = make(name, widths=(1,) if name == "sampling" else (2,)).fit(X[:, :1], y)
+    few = {"widths": (1,), "n_restarts": 1} if name == "sampling" else {"widths": (2,)}
+    model = make(name, n_steps=10, **few).fit(X[:, :1], y)
     figure = plotting.layers(model, X[:, :1], y, n_draws=3)
     assert len(figure.axes) == 1 + sum(layer.width for layer in model.model_.layers)
     plotting.save(figure, tmp_path / "layers.svg")
@@ -308,12 +328,14 @@ def test_beta_by_held_out_rows_and_refit():
     assert model.history_[0]["validation NLL"] is not None
 
 
+@pytest.mark.slow
 def test_kernels_of_the_language_in_every_layer():
     model = make("dspp", kernel=("SE + Lin", "Matern32*SE"), n_steps=20).fit(X, y)
     assert model.kernels_ == ["SE + Lin", "Matern32*SE"] or model.kernels_[1].count("SE") == 1
     assert np.all(np.isfinite(model.predict(X)))
 
 
+@pytest.mark.slow
 def test_double_precision_leaves_the_configuration_alone():
     import jax
 
@@ -395,6 +417,7 @@ def test_bad_data_are_named():
         classifier("dspp").fit(X, np.zeros(120))
 
 
+@pytest.mark.slow
 @parametrize_with_checks(
     [
         SparseGPRegressor("svgp", n_inducing=5, training=Training(n_steps=30), random_state=0),

@@ -10,6 +10,7 @@ import fathom
 from fathom.kernels import parse
 
 
+@pytest.mark.slow
 @parametrize_with_checks([fathom.GPRegressor(n_restarts=1)])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
@@ -33,6 +34,7 @@ def table():
     return X, 3 + 0.02 * X["age"] * np.sin(X["dose"]) + 0.1 * rng.standard_normal(60)
 
 
+@pytest.mark.slow
 def test_finds_the_yearly_period(model):
     (periodic,) = [part for part in model.parts_.values() if "Per" in str(part)]
     period = next(node.period for node in periodic.children if node.name == "Per")
@@ -102,6 +104,7 @@ def test_a_given_value_is_where_the_fit_starts(airline):
     assert period == pytest.approx(1.0, rel=0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["numpy", "jax"])
 def test_same_seed_same_answer(table, engine):
     X, y = table
@@ -116,6 +119,7 @@ def test_engines_agree(table):
     assert ours.log_evidence_ == pytest.approx(theirs.log_evidence_, abs=1e-3)
 
 
+@pytest.mark.slow
 def test_many_rows_start_on_a_subset_and_end_as_high():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((500, 2))

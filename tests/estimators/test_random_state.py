@@ -33,6 +33,7 @@ def test_none_draws_from_the_global_state_of_numpy(monkeypatch):
     assert seed_of(None) == seed_of(np.random.RandomState(3))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ESTIMATORS)
 @pytest.mark.parametrize("kind", [np.random.default_rng, np.random.RandomState], ids=["Generator", "RandomState"])
 def test_a_generator_is_the_int_drawn_from_it(name, kind):

@@ -40,6 +40,7 @@ def test_gradient_against_finite_differences(text, mean, grid):
     np.testing.assert_allclose(gradient, differences, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mean", ["zero", "constant"])
 @pytest.mark.parametrize("p", [1, 3])
 def test_numpy_equals_jax(mean, p):
@@ -53,6 +54,7 @@ def test_numpy_equals_jax(mean, p):
         np.testing.assert_allclose(ours[1], gradient, rtol=1e-7, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_custom_gradient_equals_differentiating_the_cholesky(x64):
     kernel, X, y = parse(KERNELS[1]), jnp.asarray(GRIDS["irregular"]), jnp.asarray(outputs(13)[:, 0])
 

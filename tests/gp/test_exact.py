@@ -112,6 +112,7 @@ def test_samples_have_the_moments_of_their_process():
         np.testing.assert_array_equal(process.sample(7, X, 2), process.sample(7, X, 2))
 
 
+@pytest.mark.slow
 def test_jit_equals_numpy(x64):
     kernel, X = KERNELS["series"]
     Y, new = np.sin(X), X[:4] + 0.1

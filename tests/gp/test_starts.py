@@ -67,6 +67,7 @@ def test_all_parameters_free_means_none_kept():
     assert len(to_vector(parse("SE*Per"))) == len(given(parse("SE*Per")))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif("FATHOM_DATA" not in os.environ, reason="FATHOM_DATA is not set: no Mauna Loa series")
 def test_the_steps_are_a_contract():
     """From a period 2 % off, 30 iterations find the yearly cycle of Mauna Loa; equal steps lag far behind."""

@@ -61,6 +61,7 @@ def value(model, loss=LOSS, n=10, key=0):
     return -len(X) * float(loss_of(loss, model, *data))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("density", [True, False])
 def test_one_layer_in_closed_form(density):
     model = model_of(())
@@ -79,6 +80,7 @@ def test_one_layer_in_closed_form(density):
     assert np.isclose(value(model, dataclasses.replace(LOSS, density=density)), data + prior, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_the_settled_values_of_one_layer_are_fitc():
     # with Gaussian noise log p(y, v) is quadratic in v, so that Laplace's q is exact
     model = model_of(())
@@ -96,6 +98,7 @@ def test_the_settled_values_of_one_layer_are_fitc():
     assert eqx.tree_equal(laplace.points(settled), model)
 
 
+@pytest.mark.slow
 def test_rows_that_say_nothing_leave_the_prior_and_a_part_stands_for_all():
     model = eqx.tree_at(lambda old: old.likelihood.log_noise, model_of((1,)), jnp.full(1, 60.0))
     vague = laplace.laplace(model, LOSS, X, Y, 0)
@@ -106,6 +109,7 @@ def test_rows_that_say_nothing_leave_the_prior_and_a_part_stands_for_all():
     assert np.allclose(twice.layers[0].lower(), half.layers[0].lower())
 
 
+@pytest.mark.slow
 def test_two_layers_against_quadrature():
     model = model_of((1,))
     at, weights = np.polynomial.hermite_e.hermegauss(80)
@@ -118,6 +122,7 @@ def test_two_layers_against_quadrature():
     assert np.isclose(value(model, n=20_000), exact, atol=0.1)
 
 
+@pytest.mark.slow
 def test_joint_and_factorised_estimates_meet():
     likelihood = model_of(()).likelihood
     rng = np.random.default_rng(0)
@@ -128,6 +133,7 @@ def test_joint_and_factorised_estimates_meet():
         assert np.isclose(joint(likelihood, y, f, logs).sum(), predictive(likelihood, y, f, logs).sum(), atol=tolerance)
 
 
+@pytest.mark.slow
 def test_gradients_at_fixed_draws():
     model = model_of((1,))
     vector, points = jnp.asarray(lbfgs.flat(model)), model.points(jax.random.key(0), 10, len(X), jnp.float64)
@@ -147,6 +153,7 @@ def test_a_vector_is_read_as_the_model_it_was_made_of():
     assert eqx.tree_equal(read, model)
 
 
+@pytest.mark.slow
 def test_starts_one_after_the_other_are_starts_together():
     models = [model_of((1,), seed) for seed in range(3)]
     together, apart = lbfgs.Climb(models, rows(), 0), lbfgs.Climb(models, rows(), 0)
@@ -165,6 +172,7 @@ def learnt():
         return POINT.climb(task((1,)))
 
 
+@pytest.mark.slow
 def test_the_best_start_by_fresh_draws_is_kept(learnt):
     objectives = [entry["objective"] for entry in learnt.history]
     assert len(objectives) == 3 + 3  # of its own, and grown
@@ -173,6 +181,7 @@ def test_the_best_start_by_fresh_draws_is_kept(learnt):
     assert objectives[-1] > value(model_of((1,), 0), n=100) / len(X)
 
 
+@pytest.mark.slow
 def test_among_the_best_starts_the_settled_objective_decides(learnt):
     settled = SAMPLING.climb(task((1,)))
     chosen, first = (laplace.laplace(m, LOSS, X, Y, 0) for m in (laplace.points(settled.model), learnt.model))
@@ -186,17 +195,25 @@ def test_among_the_best_starts_the_settled_objective_decides(learnt):
     assert {e["objective"] for e in settled.history} == {e["objective"] for e in learnt.history}
 
 
-def test_a_gaussian_that_reaches_too_far_is_worth_less_than_its_peak():
+@pytest.fixture(scope="module")
+def two_layers():
+    with jax.enable_x64(True):
+        return DGPS(n_restarts=1).climb(task((1,))).model
+
+
+@pytest.mark.slow
+def test_a_gaussian_that_reaches_too_far_is_worth_less_than_its_peak(two_layers):
     # certain values of two layers, and the same with a spread that the rows do not allow
-    model = DGPS(n_restarts=1).climb(task((1,))).model
+    model = two_layers
     wide = eqx.tree_at(lambda old: old.layers[0].root, model, jnp.asarray(model.layers[0].root) + 3 * jnp.eye(5))
     worths = [rows().worth(m, 13) for m in (model, wide)]
     assert np.isclose(worths[0], value(model, n=lbfgs.FRESH, key=13))
     assert worths[0] > worths[1] + 5
 
 
-def test_a_layer_keeps_the_part_of_its_spread_that_is_worth_most():
-    model = DGPS(n_restarts=1).climb(task((1,))).model
+@pytest.mark.slow
+def test_a_layer_keeps_the_part_of_its_spread_that_is_worth_most(two_layers):
+    model = two_layers
     wide = eqx.tree_at(lambda old: old.layers[0].root, model, jnp.asarray(model.layers[0].root) + 3 * jnp.eye(5))
     half = laplace.narrower(wide.layers[0], 0.5)
     assert np.allclose(half.lower(), 0.5 * np.asarray(wide.layers[0].lower()))
@@ -218,6 +235,7 @@ def test_shaken_starts_are_no_less_probable_than_draws_of_the_prior():
     assert 0.7 < np.mean(squares[1:]) / (12 * dgps.SHAKE**2) < 1.4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("widths", [(1,), (1, 1)])
 @pytest.mark.parametrize("spread", [1.0, 30.0])
 def test_a_grown_model_begins_as_the_shallower_one(widths, spread):
@@ -283,6 +301,7 @@ def test_functions_of_an_average_are_functions_of_its_models():
     assert np.isclose(first.mean(), 0.8, atol=0.08)
 
 
+@pytest.mark.slow
 def test_a_climb_tells_how_far_it_is_and_ends_in_time(learnt):
     told = []
     brief = {"n_steps": 30, "time_limit": 1e-9}
@@ -295,6 +314,7 @@ def test_a_climb_tells_how_far_it_is_and_ends_in_time(learnt):
     assert len(settled.parts) == 1  # no time to settle more
 
 
+@pytest.mark.slow
 def test_same_seed_same_answer(learnt):
     again = POINT.climb(task((1,)))
     leaves = [jax.tree.leaves(eqx.filter(trained.model, eqx.is_array)) for trained in (again, learnt)]
@@ -311,6 +331,7 @@ def test_starts_differ_but_the_first_is_plain():
     assert np.allclose(hidden[:, 0], thesis.layers[0].Z[0, :, 0], atol=0.05)  # values that pass the input on
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("connected", [False, True])
 def test_paths_have_the_moments_of_the_mixture(learnt, connected):
     model = learnt.model if not connected else model_of((1,), connected=True)
@@ -324,6 +345,7 @@ def test_paths_have_the_moments_of_the_mixture(learnt, connected):
     assert np.allclose(np.asarray(drawn[1])[:, :, 0].std(0), spread, atol=0.08)
 
 
+@pytest.mark.slow
 def test_paths_are_smooth(learnt):
     grid = jnp.linspace(-2, 2, 200)[:, None]
     drawn = np.asarray(paths.paths(learnt.model, grid, jax.random.key(0), 5)[0])[:, :, 0]

@@ -59,6 +59,7 @@ def test_options_of_training_that_mean_nothing_are_refused(name):
             model.fit(X, y)
 
 
+@pytest.mark.slow
 def test_options_are_searched_through_the_estimator():
     search = GridSearchCV(
         SparseGPRegressor(PEP(), n_inducing=4, random_state=0), {"inference__power": [0.5, 1.0]}, cv=2
@@ -82,6 +83,7 @@ class Steadied(Gradient):
         return Objective(elbo)
 
 
+@pytest.mark.slow
 def test_a_method_of_ones_own(monkeypatch, tmp_path):
     """A class and a row of the table are all that it takes to train, save and load."""
     row = models.Model("DeepGPRegressor", "svgp, steadied", f"{__name__}:Steadied", classes=True)

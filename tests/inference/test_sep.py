@@ -100,6 +100,7 @@ def fitc(model):
     return kernel + WN(variance=float(model.likelihood.noise()[0])), np.asarray(model.layers[0].Z[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("power", [1.0, 0.3])
 def test_explicit_iteration_ends_in_the_fitc_posterior(power):
     model = model_of()
@@ -115,6 +116,7 @@ def test_explicit_iteration_ends_in_the_fitc_posterior(power):
     assert np.allclose(found.var[0, :, 0], exact.var(new), atol=1e-4)
 
 
+@pytest.mark.slow
 def test_a_minibatch_moves_a_part_of_the_way():
     model = model_of()
     whole = refined(model, empty(model))
@@ -122,6 +124,7 @@ def test_a_minibatch_moves_a_part_of_the_way():
     assert np.allclose(4 * part.precision[0], whole.precision[0])
 
 
+@pytest.mark.slow
 def test_factors_are_held_and_given_back():
     model = shaken(model_of((2,)))
     factors = factors_of(model.layers, len(X))
@@ -130,6 +133,7 @@ def test_factors_are_held_and_given_back():
         assert np.allclose(a, b, atol=1e-7)
 
 
+@pytest.mark.slow
 def test_sweeps_over_minibatches_come_near_the_fitc_posterior():
     model = model_of()
     swept = sweep(model, X, Y, 40, 10, seed=0)
@@ -138,6 +142,7 @@ def test_sweeps_over_minibatches_come_near_the_fitc_posterior():
     assert np.allclose(swept(new, None)[0].mean, whole(new, None)[0].mean, atol=0.1)
 
 
+@pytest.mark.slow
 def test_sweeps_of_a_deep_model_stay_sound():
     model = model_of((2,))
     swept = sweep(model, X, Y, 3, 15, seed=0)
@@ -171,6 +176,7 @@ def test_an_iteration_begins_where_it_may_go_on():
     assert eqx.tree_equal(begun, allowed(begun, 10), rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("widths", [(), (2,)])
 def test_energy_of_one_row_is_its_evidence(widths):
     model = shaken(model_of(widths))
@@ -181,6 +187,7 @@ def test_energy_of_one_row_is_its_evidence(widths):
     assert np.isclose(energy, -model.likelihood.marginal(y, f.mean, f.var)[0])
 
 
+@pytest.mark.slow
 def test_energy_tends_to_the_fitc_evidence():
     model = model_of()
     model = held(model, refined(model, empty(model)))
@@ -218,6 +225,7 @@ def test_the_prior_times_all_copies_is_the_posterior():
         assert np.allclose(found, own)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("power", [0.1, 0.9])
 def test_a_residual_that_rounding_makes_negative_leaves_a_finite_energy(power):
     """Many inducing points explain all of the variance and, by 1e-6, more; less noise than that was NaN."""
@@ -241,6 +249,7 @@ def test_power_of_a_gaussian_against_quadrature():
     )
 
 
+@pytest.mark.slow
 def test_power_of_a_probit_tends_to_the_closed_form():
     y, mean, var = jnp.asarray([[1.0], [0.0]]), jnp.asarray([[0.4], [0.2]]), jnp.asarray([[0.5], [1.5]])
     near = eqx.filter_jit(Bernoulli().tilted)(y, mean, var, var, 1.0 - 1e-9)

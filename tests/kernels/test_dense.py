@@ -54,16 +54,19 @@ def test_members_obey_the_laws_over_three_inputs(text, plane):
     check_laws(bind(parse(text), 3), plane)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", MEMBERS + COMBINED)
 def test_square_equals_jax(text, grid):
     check_against_jax(parse(text), grid, tolerance=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", PLANAR)
 def test_square_equals_jax_over_three_inputs(text, plane):
     check_against_jax(bind(parse(text), 3), plane)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", COMBINED)
 def test_blocks_equal_jax(text, monkeypatch):
     for module in (fathom.kernels.lags, fathom.kernels.plan):
@@ -95,12 +98,14 @@ def check_strip_against_jax(kernel, X, rows):
     np.testing.assert_allclose(pulled, gradient, rtol=1e-7, atol=1e-8 * (1 + np.abs(gradient).max()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", MEMBERS + COMBINED)
 @pytest.mark.parametrize("name", ["gaps", "irregular"])
 def test_oblong_equals_jax(text, name):
     check_strip_against_jax(parse(text), GRIDS[name], np.array([0, 3, 5, 11]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", PLANAR)
 def test_oblong_equals_jax_over_three_inputs(text, plane):
     check_strip_against_jax(bind(parse(text), 3), plane, np.array([0, 4, 5]))
@@ -147,12 +152,14 @@ def _as_jax(kernel):
     return jax.tree_util.tree_map(lambda v: jnp.asarray(v, jnp.float64), kernel)
 
 
+@pytest.mark.slow
 @given(trees(max_leaves=4), st.booleans())
 def test_the_way_back_of_random_trees(kernel, same):
     X = GRIDS["irregular"]
     check_vjp(kernel, X, X if same else GRIDS["repeated"], same)
 
 
+@pytest.mark.slow
 @given(trees(inputs=[0, 1, 2], max_leaves=4))
 def test_the_way_back_of_random_trees_over_three_inputs(kernel):
     check_vjp(bind(kernel, 3), PLANE, PLANE[:4] + 0.1, False)

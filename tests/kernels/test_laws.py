@@ -38,6 +38,7 @@ def test_random_trees_obey_the_laws(kernel):
     check_laws(kernel, GRIDS["irregular"], tolerance=1e-8)
 
 
+@pytest.mark.slow
 @given(trees(inputs=[0, 1, 2]))
 def test_random_trees_over_three_inputs_obey_the_laws(kernel):
     check_laws(bind(kernel, 3), PLANE, tolerance=1e-8)
@@ -48,6 +49,7 @@ def test_ard_leaves_obey_the_laws(name, plane):
     check_laws(parse(f"{name}(lengthscale=[0.5, 1.0, 2.0])"), plane)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", EVERY_LEAF + [parse(text) for text in COMPOSITES], ids=str)
 def test_jit_equals_eager_equals_numpy(kernel, x64):
     X = GRIDS["irregular"]
@@ -76,6 +78,7 @@ def test_kernels_are_pytrees(kernel):
     assert doubled.structure() == kernel.structure()
 
 
+@pytest.mark.slow
 def test_float32_stays_float32():
     K = parse("SE*Per + WN").gram(jnp.linspace(0, 1, 4))
     assert K.dtype == jnp.float32
@@ -98,6 +101,7 @@ def test_kernels_are_immutable():
     assert isinstance(SE(), Kernel)
 
 
+@pytest.mark.slow
 def test_slopes_of_squared_distances_are_those_of_the_sum_written_out():
     """Their rule is stated by hand: forwards, backwards and twice."""
     with jax.enable_x64(True):

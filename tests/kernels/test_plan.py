@@ -38,6 +38,7 @@ def check_against_jax(kernel, X, tolerance=1e-10):
     np.testing.assert_allclose(plan.pull(values), gradient, rtol=1e-7, atol=tolerance * (1 + np.abs(gradient).max()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", EVERY_LEAF + COMPOSITES)
 def test_equals_jax(text, grid):
     check_against_jax(parse(text), grid, tolerance=1e-8)
@@ -52,6 +53,7 @@ def test_blocks_equal_jax(text, grid, monkeypatch):
     check_against_jax(parse(text), grid, tolerance=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     ["SE", "RQ", "Matern12", "Matern32", "SE[0]*Per[1]*Lin[2] + RQ[0, 1] + Matern52[2]*SE", "ArcCos[0, 2]*SE + WN*Lin"],
@@ -60,12 +62,14 @@ def test_equals_jax_over_three_inputs(text, plane):
     check_against_jax(bind(parse(text), 3), plane)
 
 
+@pytest.mark.slow
 @given(trees(max_leaves=4))
 def test_random_trees_equal_jax(kernel):
     if n_free(kernel):
         check_against_jax(kernel, GRIDS["regular"], tolerance=1e-7)
 
 
+@pytest.mark.slow
 @given(trees(inputs=[0, 1, 2], max_leaves=4))
 def test_random_trees_over_three_inputs_equal_jax(kernel):
     kernel = bind(kernel, 3)

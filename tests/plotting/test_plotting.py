@@ -125,6 +125,7 @@ def test_a_long_series_is_thinned_and_says_so(monkeypatch, airline):
     assert any("Dots are observations, one in 3; the line" in text for text in words(figure))
 
 
+@pytest.mark.slow
 def test_other_formats_and_settings_left_alone(airline, tmp_path):
     data, model = airline
     before = dict(mpl.rcParams)
@@ -138,6 +139,7 @@ def test_other_formats_and_settings_left_alone(airline, tmp_path):
         plotting.save(figure, tmp_path / "a.gif")
 
 
+@pytest.mark.slow
 def test_importing_fathom_plotting_needs_no_window_system(tmp_path):
     import subprocess
     import sys

@@ -70,6 +70,7 @@ def measured(path, folder, width, *flags):
     return json.loads(unescape(found.group(1))), run.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["searched", "several"])
 @pytest.mark.parametrize("width", [390, 1280])
 def test_it_opens_clean_and_fits_the_window(pages, name, width, tmp_path):
@@ -83,6 +84,7 @@ def test_it_opens_clean_and_fits_the_window(pages, name, width, tmp_path):
     assert "CONSOLE" not in log
 
 
+@pytest.mark.slow
 def test_the_dark_page_is_dark(pages, tmp_path):
     light, _ = measured(pages["searched"], tmp_path / "a", 768)
     dark, _ = measured(pages["searched"], tmp_path / "b", 768, "--blink-settings=preferredColorScheme=0")

@@ -32,12 +32,14 @@ def p_values():
     return {key: np.array(values) for key, values in found.items()}
 
 
+@pytest.mark.slow
 def test_no_check_cries_wolf(p_values):
     shares = {key: float(np.mean(values <= 0.05)) for key, values in p_values.items()}
     assert max(shares.values()) <= 0.12, shares
     assert np.mean([share for (subject, _), share in shares.items() if subject == "whole"]) <= 0.06
 
 
+@pytest.mark.slow
 def test_checks_of_the_whole_are_roughly_uniform(p_values):
     """Learning makes them a little cautious: a distance of 0.3 would be a check that says nothing."""
     for (subject, statistic), values in p_values.items():

@@ -57,12 +57,14 @@ def simulations(request):
 WHOLE = ["autocorrelation", "periodogram_max", "qq_high", "qq_low", "normality", "variance_drift"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("statistic", WHOLE)
 def test_p_values_of_the_whole_are_uniform(simulations, statistic):
     values = [by_name(run)[statistic].p_value for run in simulations]
     assert kstest(values, "uniform").pvalue > 0.01
 
 
+@pytest.mark.slow
 def test_p_values_of_parts_do_not_cry_wolf(simulations):
     for part in ("SE", "WN"):
         for statistic in by_name(simulations[0], part):
@@ -74,6 +76,7 @@ def test_the_noise_test_is_uniform(simulations):
     assert kstest([by_name(run, "WN")["mmd"].p_value for run in simulations], "uniform").pvalue > 0.01
 
 
+@pytest.mark.slow
 def test_several_inputs_are_calibrated_too():
     rng, values = np.random.default_rng(0), []
     X = rng.uniform(0, 3, (40, 2))

@@ -70,6 +70,7 @@ def pages(airline, several, searched, tmp_path_factory):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["given", "several", "searched"])
 def test_a_page_is_whole_and_needs_nothing_from_outside(pages, name):
     text = pages[name][0].read_text()
@@ -82,6 +83,7 @@ def test_a_page_is_whole_and_needs_nothing_from_outside(pages, name):
     assert "fathom report d.csv" in page.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["given", "several", "searched"])
 def test_every_picture_has_a_title_and_a_description(pages, name):
     pictures = Page(pages[name][0].read_text()).pictures
@@ -105,6 +107,7 @@ def test_the_search_is_told_only_where_there_was_one(pages):
     assert "Failures" in Page(text).text
 
 
+@pytest.mark.slow
 def test_an_approximation_of_the_search_is_told(searched):
     """A search of a long series may note on its trace how it compared candidates; a test's series is short."""
     data, model = searched
@@ -211,6 +214,7 @@ def test_column_names_are_text_and_never_markup(tmp_path):
     )  # but in code and escaped
 
 
+@pytest.mark.slow
 def test_a_long_series_stays_light(tmp_path):
     t = np.arange(600) / 12 + 1900
     rng = np.random.default_rng(0)
@@ -223,6 +227,7 @@ def test_a_long_series_stays_light(tmp_path):
     assert (tmp_path / "r.html").stat().st_size < 1_500_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "model",
     ["WN", "C + WN", "SE*WN", "CP(Per, Lin) + WN", "CW(SE, WN) + C"],
@@ -243,6 +248,7 @@ def test_only_the_data_of_the_model_are_described(airline):
         document.make(model, other)
 
 
+@pytest.mark.slow
 def test_writing_is_whole_or_not_at_all(airline, tmp_path, monkeypatch):
     data, model, _ = airline
     (tmp_path / "r.html").write_text("before")
@@ -260,6 +266,7 @@ def test_writing_is_whole_or_not_at_all(airline, tmp_path, monkeypatch):
         document.write(model, data, tmp_path / "missing" / "r.html")
 
 
+@pytest.mark.slow
 def test_the_estimator_reports_on_itself(searched, tmp_path):
     data, model = searched
     said = model.report(tmp_path / "own.html")

@@ -46,6 +46,7 @@ GOLDEN = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("product", "where", "summary"), GOLDEN)
 def test_soft_edges_and_edges_near_the_end(product, where, summary):
     texts = prose.describe(part_of(PRODUCTS[product] + SOFT[where]))
@@ -56,6 +57,7 @@ def test_soft_edges_and_edges_near_the_end(product, where, summary):
     assert "of its full weight at most" in said
 
 
+@pytest.mark.slow
 def test_a_soft_edge_is_felt_beyond_itself():
     ahead = {where: prose.describe(part_of(PRODUCTS["SE"] + switch)).extrapolation for where, switch in SOFT.items()}
     assert ahead["wider than the data"] == ["It is fading out and adds less and less to the forecast."]
@@ -72,6 +74,7 @@ def test_a_part_is_measured_where_its_weight_is_full_or_most_of_what_it_comes_to
     assert np.all(applies(np.ones(5)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("switch", [s for s in SWITCHES if s])
 @pytest.mark.parametrize("years", [12, 60])
 def test_titles_and_sentences_round_alike(switch, years):
@@ -143,6 +146,7 @@ def test_a_smooth_part_that_comes_and_goes_is_called_an_irregular_cycle():
     assert texts.extrapolation[-1] == "Its rhythm is not carried forward."
 
 
+@pytest.mark.slow
 def test_a_smooth_part_of_its_own_kind_shows_no_rhythm():
     kernel = "SE(lengthscale=2) + WN(variance=0.01)"
     x = np.arange(200.0)[:, None]

@@ -70,6 +70,7 @@ def golden():
     return [tuple(line.split(" | ")) for line in lines if not line.startswith("#")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("product", "switch", "expected"), golden())
 def test_every_product_in_every_region(product, switch, expected):
     assert prose.describe(part_of(PRODUCTS[product] + SWITCHES[switch])).summary == expected
@@ -160,6 +161,7 @@ DETAILS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("product", DETAILS)
 def test_names_sentences_and_extrapolation(product):
     texts = prose.describe(part_of(PRODUCTS[product]))
@@ -333,6 +335,7 @@ def test_numbers_are_rounded_to_their_uncertainty():
 # -- the whole report --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_airline_in_words(airline):
     facts = airline[2]
     assert prose.title(facts) == "Passengers, 1949-01 to 1960-12"

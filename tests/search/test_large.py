@@ -46,6 +46,7 @@ def found():
         return search(X, y, QUICK, pool)
 
 
+@pytest.mark.slow
 def test_planted_structure_is_found_with_inducing_points(found):
     assert found.approximation == "inducing points: 40 of 150 rows"
     assert {"Lin", "WN"} <= {node.name for node in parse(found.best.kernel).children}
@@ -63,12 +64,14 @@ def test_the_score_is_bic_of_a_lower_bound(found):
     assert found.best.upper - found.best.evidence < 0.5
 
 
+@pytest.mark.slow
 def test_the_answer_does_not_depend_on_the_number_of_workers(found):
     X, y = planted()
     with executor("processes", n_jobs=2) as pool:
         assert search(X, y, QUICK, pool).kept == found.kept
 
 
+@pytest.mark.slow
 def test_an_interrupted_search_resumes_to_the_same_answer(found, tmp_path):
     X, y = planted()
     path = tmp_path / "trace.json"
@@ -171,6 +174,7 @@ def test_a_part_has_no_inducing_points_and_the_limits_of_the_whole():
     np.testing.assert_array_equal(attempt.vectors[2][:3], to_vector(attempt.kernel)[:3])
 
 
+@pytest.mark.slow
 def test_one_transform_finds_the_periods_of_a_long_series():
     rng = np.random.default_rng(0)
     for x in (np.arange(2400.0), np.sort(rng.uniform(0, 2400, 2400))):
@@ -184,6 +188,7 @@ def test_one_transform_finds_the_periods_of_a_long_series():
 # -- the estimator -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_estimator_predicts_and_survives_its_file(tmp_path):
     X, y = planted()
     model = fathom.KernelSearch(depth=1, base=("Per", "WN"), n_jobs=1, random_state=0).fit(X, y)

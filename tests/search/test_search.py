@@ -38,6 +38,7 @@ def found():
         return search(X, y, QUICK, pool)
 
 
+@pytest.mark.slow
 def test_planted_structure_is_found(found):
     names = {node.name for node in parse(found.best.kernel).children}
     assert {"Lin", "WN"} <= names
@@ -66,6 +67,7 @@ def test_the_score_is_bic_of_the_stored_kernel(found):
     assert found.best.score == pytest.approx(-2 * value + n_effective(kernel) * np.log(len(y)), abs=1e-5)
 
 
+@pytest.mark.slow
 def test_the_answer_does_not_depend_on_the_number_of_workers(found):
     X, y = planted()
     with executor("processes", n_jobs=2) as pool:
@@ -103,6 +105,7 @@ class Dying:
             return [Outcome(task(shared, item)) for item in items]
 
 
+@pytest.mark.slow
 def test_an_interrupted_search_resumes_to_the_same_answer(found, tmp_path):
     X, y = planted()
     path = tmp_path / "trace.json"
@@ -246,6 +249,7 @@ def test_a_short_smooth_term_does_not_hide_a_cycle():
     assert criterion(Attempt(parent, 0, reason="why not"), 9, "bic") == np.inf
 
 
+@pytest.mark.slow
 def test_spare_time_goes_to_another_path(tmp_path):
     X, y = planted(40)
     settings = replace(QUICK, depth=1)
@@ -332,6 +336,7 @@ def model():
     )
 
 
+@pytest.mark.slow
 def test_the_estimator_predicts_in_the_users_units(model):
     X, y = planted()
     assert model.score(5 + 2 * X, 10 * y) > 0.95
@@ -343,6 +348,7 @@ def test_the_estimator_predicts_in_the_users_units(model):
     assert "constant" in parts
 
 
+@pytest.mark.slow
 def test_a_found_model_survives_its_file(model, tmp_path):
     fathom.save(model, tmp_path / "m")
     again = fathom.load(tmp_path / "m")
@@ -367,6 +373,7 @@ def test_what_bad_settings_get(settings, message):
         fathom.KernelSearch(**{"n_jobs": 1, **settings}).fit(np.arange(9.0)[:, None], np.arange(9.0) % 4)
 
 
+@pytest.mark.slow
 @parametrize_with_checks([fathom.KernelSearch(depth=1, base=("Lin", "WN"), n_jobs=1)])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

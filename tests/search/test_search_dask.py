@@ -25,6 +25,7 @@ def path(model):
     return [replace(level, seconds=0.0) for level in model.trace_.levels], model.trace_.kept, model.trace_.status
 
 
+@pytest.mark.slow
 def test_a_search_that_loses_a_worker_ends_with_the_same_answer(cluster):
     address, workers = cluster
     with distributed.Client(address) as client:

@@ -78,12 +78,14 @@ def test_the_strip_is_part_of_the_gram_matrix(text, grid):
     check_strip(parse(text), grid, np.array([0, 3, 5]))
 
 
+@pytest.mark.slow
 @given(trees(max_leaves=4))
 def test_the_strip_of_random_trees(kernel):
     if n_free(kernel):
         check_strip(kernel, GRIDS["gaps"], np.array([1, 8, 30]), tolerance=1e-7)
 
 
+@pytest.mark.slow
 @given(trees(inputs=[0, 1, 2], max_leaves=4))
 def test_the_strip_of_random_trees_over_three_inputs(kernel):
     kernel = bind(kernel, 3)
@@ -140,6 +142,7 @@ def test_the_ends_of_the_family(a):
     assert log_bound(kernel, X, y, X[::5], a) == pytest.approx(expected, rel=1e-5)
 
 
+@pytest.mark.slow
 @given(trees(max_leaves=4), st.integers(0, 100))
 def test_the_evidence_lies_between_its_bounds(kernel, seed):
     kernel, X = kernel + NOISE, GRIDS["gaps"]
@@ -160,6 +163,7 @@ def test_the_bounds_meet_when_every_row_is_an_inducing_point(text, grid):
     assert bound.upper(vector, enough=np.inf) == pytest.approx(bound.upper(vector), abs=1e-4)
 
 
+@pytest.mark.slow
 @given(trees(max_leaves=4), st.permutations(range(12)))
 def test_one_more_inducing_point_never_lowers_the_bound(kernel, order):
     kernel, X = kernel + NOISE, GRIDS["gaps"]
@@ -168,6 +172,7 @@ def test_one_more_inducing_point_never_lowers_the_bound(kernel, order):
     assert all(after >= before - 1e-6 * (1 + abs(before)) for before, after in pairwise(values))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("a", POWERS)
 @given(kernel=trees(max_leaves=4))
 def test_gradient_against_finite_differences(a, kernel):
@@ -181,6 +186,7 @@ def test_gradient_against_finite_differences(a, kernel):
     np.testing.assert_allclose(gradient, differences, rtol=1e-3, atol=1e-4 * (1 + np.abs(gradient).max()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("text", "a"), [(KERNELS[1], 0.0), (KERNELS[3], 0.3), (KERNELS[2], 1.0)])
 def test_numpy_equals_jax(text, a, x64):
     kernel, X, Y, rows = parse(text), GRIDS["irregular"], outputs(13, 2), np.array([0, 5, 9])
