@@ -2,12 +2,13 @@
 #   make demo   searches the airline series for its structure and writes the report into demo/
 #   make test   lint, types and the whole test suite
 #   make check  lint, types and the fast tests
+#   make torture  ten thousand odd files, commands, damaged models, kernel texts and fits; half an hour
 PYTHON ?= python3
 BIN := .venv/bin
 # one BLAS thread for each test process: more only get in each other's way
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: setup demo test check lint format bench clean
+.PHONY: setup demo test check torture lint format bench clean
 
 setup: .venv/dev
 
@@ -38,6 +39,9 @@ test: lint
 
 check: lint
 	$(PYTEST) -m 'not slow' $(ARGS)
+
+torture: .venv/dev
+	$(ONE_THREAD) $(BIN)/python -m tests.torture $(ARGS)
 
 format: .venv/dev
 	$(BIN)/ruff check --fix .

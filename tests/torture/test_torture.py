@@ -1,0 +1,15 @@
+"""A small sample of each part of the torture; `make torture` runs all of it."""
+
+import pytest
+
+from tests.torture.__main__ import part
+
+SAMPLE: dict[str, int] = {}  # cases of each part that fit into a second or two
+
+
+@pytest.mark.parametrize("name", SAMPLE)
+@pytest.mark.slow
+def test_nothing_happens_that_must_not(name):
+    tally = part(name).run(range(SAMPLE[name]), seed=1)
+    assert tally.outcomes.total() == SAMPLE[name]
+    assert tally.faults == []
