@@ -16,7 +16,14 @@ import fathom
 from fathom.data.dataset import Dataset, inputs
 
 FULL = 360
-SCALES = ((1.0, 0.0, ""), (1e3, 0.0, "EUR"), (1e-6, 0.0, "g"), (1e12, 0.0, ""), (1.0, -500.0, "°C"), (40.0, 9.0, "thousands"))
+SCALES = (
+    (1.0, 0.0, ""),
+    (1e3, 0.0, "EUR"),
+    (1e-6, 0.0, "g"),
+    (1e12, 0.0, ""),
+    (1.0, -500.0, "°C"),
+    (40.0, 9.0, "thousands"),
+)
 
 
 @dataclass(frozen=True)
@@ -148,14 +155,23 @@ NOISE = " + WN(variance={v:.6g})"
 LINE = "Lin(variance={q:.6g}, location={m:.9g})"
 RING = "Per(variance={u:.6g}, lengthscale=1, period={P:.9g})"
 DRIFT = "SE(variance={u:.6g}, lengthscale={T:.6g})*Per(lengthscale=0.7, period={P:.9g})"
+SLOW = "SE(variance={u:.6g}, lengthscale={h:.6g})"
 AT = "location={c:.9g}, steepness={k:.6g}"
 SHAPES: tuple[tuple[str, Callable, str], ...] = (
     ("proportional", _proportional, f"{LINE} + {DRIFT}*Lin(variance={{r:.6g}}, location={{a:.9g}}){NOISE}"),
     ("step", _step, f"CP(C(variance={{u:.6g}}), C(variance={{u:.6g}}), {AT}) + {RING}{NOISE}"),
-    ("made up", _made_up, f"CP(C(variance={{u:.6g}}), {LINE}, {AT}) + SE(variance={{u:.6g}}, lengthscale={{s:.6g}}){NOISE}"),
+    (
+        "made up",
+        _made_up,
+        f"CP(C(variance={{u:.6g}}), {LINE}, {AT}) + SE(variance={{u:.6g}}, lengthscale={{s:.6g}}){NOISE}",
+    ),
     ("gap", _cycle_and_trend, f"SE(variance={{u:.6g}}, lengthscale={{T:.6g}}) + {RING}{NOISE}"),
     ("turn", _turn, f"SE(variance={{u:.6g}}, lengthscale={{h:.6g}}){NOISE}"),
-    ("quadratic", _turn, f"Lin(variance={{q:.6g}}, location={{m:.9g}})*Lin(variance={{r:.6g}}, location={{b:.9g}}){NOISE}"),
+    (
+        "quadratic",
+        _turn,
+        f"Lin(variance={{q:.6g}}, location={{m:.9g}})*Lin(variance={{r:.6g}}, location={{b:.9g}}){NOISE}",
+    ),
     ("walk", _walk, "SE(variance={u:.6g}, lengthscale={d:.6g}) + WN(variance={w:.6g})"),
     ("noise", _noise, "WN(variance={u:.6g})"),
     ("growing noise", _growing_noise, f"{LINE} + WN(variance={{v:.6g}})*Lin(variance={{r:.6g}}, location={{a:.9g}})"),
@@ -164,9 +180,17 @@ SHAPES: tuple[tuple[str, Callable, str], ...] = (
     ("two cycles", _two_cycles, f"{RING} + Per(variance={{u:.6g}}, lengthscale=2, period={{Q:.9g}}){NOISE}"),
     ("flat", _flat, f"{LINE}{NOISE}"),
     ("rhythm", _rhythm, f"SE(variance={{u:.6g}}, lengthscale={{s:.6g}}){NOISE}"),
-    ("window", _window, f"CW(C(variance={{u:.6g}}), SE(variance={{u:.6g}}, lengthscale={{h:.6g}}), width={{h:.6g}}, {AT}) + {LINE}{NOISE}"),
+    (
+        "window",
+        _window,
+        f"CW(C(variance={{u:.6g}}), {SLOW}, width={{h:.6g}}, {AT}) + {LINE}{NOISE}",
+    ),
     ("bend", _bend, f"CP({LINE}, SE(variance={{u:.6g}}, lengthscale={{h:.6g}}), {AT}){NOISE}"),
-    ("wrong way", _fading, f"{RING}*Lin(variance={{r:.6g}}, location={{a:.9g}}) + SE(variance={{u:.6g}}, lengthscale={{h:.6g}}){NOISE}"),
+    (
+        "wrong way",
+        _fading,
+        f"{RING}*Lin(variance={{r:.6g}}, location={{a:.9g}}) + SE(variance={{u:.6g}}, lengthscale={{h:.6g}}){NOISE}",
+    ),
 )
 AS_GIVEN = ("wrong way",)  # kernels that stay as they are: pages must not contradict themselves over a bad model
 
@@ -235,16 +259,26 @@ def _spiky(X, rng):
 
 
 SUMS = "SE[0](variance={u:.6g}, lengthscale=0.5) + SE[1](variance={u:.6g}, lengthscale=0.5) + WN(variance={v:.6g})"
-JOINT = "SE[0,1](variance={u:.6g}, lengthscale=[0.5, 0.5]) + Lin[2](variance={v:.6g}, location=0.5) + WN(variance={v:.6g})"
+JOINT = (
+    "SE[0,1](variance={u:.6g}, lengthscale=[0.5, 0.5]) + Lin[2](variance={v:.6g}, location=0.5) + WN(variance={v:.6g})"
+)
 TABLES = (
     ("additive", _additive, SUMS),
     ("interaction", _interaction, JOINT),
     ("wavy", _wavy, SUMS),
-    ("uneven", _uneven, "Lin[0](variance={u:.6g}, location=0.5) + WN(variance={v:.6g})*Lin[1](variance=1, location=-0.1)"),
+    (
+        "uneven",
+        _uneven,
+        "Lin[0](variance={u:.6g}, location=0.5) + WN(variance={v:.6g})*Lin[1](variance=1, location=-0.1)",
+    ),
     ("idle", _idle, SUMS),
     ("spiky", _spiky, SUMS),
     ("missed", _wavy, "Lin[0](variance={u:.6g}, location=0.5) + WN(variance={v:.6g})"),
-    ("near", _wavy, "SE[0](variance={u:.6g}, lengthscale=0.02) + SE[1](variance={u:.6g}, lengthscale=0.5) + WN(variance={w:.6g})"),
+    (
+        "near",
+        _wavy,
+        "SE[0](variance={u:.6g}, lengthscale=0.02) + SE[1](variance={u:.6g}, lengthscale=0.5) + WN(variance={w:.6g})",
+    ),
 )
 
 

@@ -107,9 +107,11 @@ _FRACTIONS = (
 )
 
 
-def times(ratio: float) -> str:
-    """How a size compares with another, before an adjective: "half again as" (steep), "2.4 times as", "half as"."""
+def compared(ratio: float, adjective: str) -> str:
+    """How a size compares with another: "half again as steep", "2.4 times as large", "half as wide", "12 % larger"."""
     for low, high, words in _FRACTIONS:
         if low <= ratio < high:
-            return words
-    return f"{number(ratio)} times as" if ratio > 2 else f"{percent(ratio)} as"
+            return f"{words} {adjective}"
+    if 1 < ratio < 2:
+        return f"{percent(ratio - 1)} {adjective.removesuffix('e')}er"
+    return f"{number(ratio)} times as {adjective}" if ratio > 2 else f"{percent(ratio)} as {adjective}"

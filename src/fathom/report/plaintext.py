@@ -8,12 +8,11 @@ from dataclasses import asdict
 
 import numpy as np
 
-from fathom.report import prose
 from fathom.report.contents import Report
 from fathom.report.model import was_searched
 from fathom.report.numbers import percent
 from fathom.report.words.parameters import rounded, rows
-from fathom.report.words.sure import approximation, ended, failures, forecasting
+from fathom.report.words.sure import approximation, checked_parts, duration, ended, failures, forecasting
 from fathom.report.words.verdicts import failed
 
 
@@ -27,7 +26,7 @@ def json_text(report: Report) -> str:
         "checks": [asdict(check) | {"verdict": report.say(check)} for check in report.checks],
         "agreement": None if report.agreement is None else asdict(report.agreement),
         "trace": None if trace is None else json.loads(trace.to_json()),
-        "data_notes": list(report.dataset.notes),
+        "data_notes": report.notes,
         "command": report.origin.command,
         "seconds": report.origin.seconds,
         "seed": report.origin.seed,
@@ -67,17 +66,17 @@ def _code(text: str) -> str:
 
 
 def _parts(report: Report) -> list[str]:
-    lines = ["| | part | share of variance | |", "|--:|:--|--:|:--|"]
+    lines = ["| | part | less error on held-out data | |", "|--:|:--|--:|:--|"]
     for c, texts in zip(report.facts.components, report.texts(), strict=True):
-        share = percent(max(c.score.delta_r2, 0.0))
+        share = "" if c.head == "noise" else percent(max(c.score.gain, 0.0))
         lines.append(f"| {c.number} | {escape(texts.summary)} | {share} | {c.score.tag} |")
     return ["\n".join(lines)]
 
 
 def _sure(report: Report) -> list[str]:
     lines = "\n".join(f"- **{about}:** {escape(text)}" for about, text in report.sure())
-    short = escape(" ".join(prose.executive_summary(report.facts)))
-    return ["## How sure are we", lines, short, _list(prose.remarks(report.facts))]
+    short = escape(" ".join(report.summary))
+    return ["## How sure are we", lines, short, "## Before you rely on it", _list(report.remarks)]
 
 
 def _list(lines: list[str]) -> str:
@@ -100,7 +99,8 @@ def _sections(report: Report) -> list[str]:
 
 
 def _checks(report: Report) -> list[str]:
-    return ["## Checks", _list([report.say(check) for check in report.whole()])]
+    said = [report.say(check) for check in report.whole()]
+    return ["## Checks", _list(said), escape(checked_parts(report.checks))]
 
 
 def _search(report: Report) -> list[str]:
@@ -118,11 +118,11 @@ def _fine_print(report: Report) -> list[str]:
     facts, origin = report.facts, report.origin
     source = f"{escape(facts.setting.source)}, " if facts.setting.source else ""
     said = [f"kernel: {_code(rounded(facts.kernel))}", f"data: {source}{facts.setting.n_rows} rows"]
-    said += [escape(note) for note in report.dataset.notes]
+    said += [escape(note) for note in report.notes]
     if was_searched(report.model):
         said += [f"failed: {escape(text)}" for text in failures(report.model.trace_)]
     said.append(f"Fathom {report.version}")
     said += [f"seed {origin.seed}"] if origin.seed is not None else []
-    said += [f"{origin.seconds:.1f} seconds"] if origin.seconds is not None else []
+    said += [duration(origin.seconds)] if origin.seconds is not None else []
     said += [f"command: {_code(origin.command)}"] if origin.command else []
     return ["## Fine print", "\n".join(f"- {line}" for line in said)]

@@ -134,12 +134,12 @@ class Anatomy:
             found.append(sum(self.parts[i].cross(Z, self.posterior.X) @ self.posterior.alpha[:, 0] for i in chosen))
         return np.concatenate(found) * self.y_sd
 
-    def change(self, i: int, X: np.ndarray) -> tuple[float, float]:
-        """Mean and sd of how much part i changes from the first row of X to the second."""
-        Z, part = self.scaler.x(X), self.parts[i]
-        cross = part.cross(self.posterior.X, Z)
+    def change(self, chosen: list[int], X: np.ndarray) -> tuple[float, float]:
+        """Mean and sd of how much the sum of some parts changes from the first row of X to the second."""
+        Z, parts = self.scaler.x(X), [self.parts[i] for i in chosen]
+        cross = sum(part.cross(self.posterior.X, Z) for part in parts)
         half = self.posterior.factor.half_solve(cross)
-        cov = part.cross(Z, Z) - half.T @ half
+        cov = sum(part.cross(Z, Z) for part in parts) - half.T @ half
         step = np.array([-1.0, 1.0])
         mean = float(step @ (cross.T @ self.posterior.alpha[:, 0]))
         return mean * self.y_sd, float(np.sqrt(max(step @ cov @ step, 0.0))) * self.y_sd

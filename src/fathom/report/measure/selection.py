@@ -102,9 +102,10 @@ def _scores(anatomy: Anatomy, means: list[np.ndarray], order: list[int], errors:
         new_r2 = 1 - now / total if total > 0 else 0.0
         residual_r2 = 1 - now / left if left > 1e-12 * total else 0.0
         before, mae = errors[position], errors[position + 1]
-        gain = 1 - mae / before if before > 0 else 0.0
-        tag = _tag(anatomy.noisy[i], gain, residual_r2)
-        scores.append(Score(new_r2, new_r2 - r2, residual_r2, mae, gain, share / total if total > 0 else 0.0, tag))
+        reduction, gain = 1 - mae / before if before > 0 else 0.0, (before - mae) / errors[0] if errors[0] > 0 else 0.0
+        tag = _tag(anatomy.noisy[i], reduction, residual_r2)
+        share = share / total if total > 0 else 0.0
+        scores.append(Score(gain, new_r2, new_r2 - r2, residual_r2, mae, reduction, share, tag))
         left, r2 = now, new_r2
     return tuple(scores)
 

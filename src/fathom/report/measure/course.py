@@ -1,0 +1,97 @@
+"""How the size of a part goes along its input, and where a cycle is highest: measured once, for all words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from fathom.report.facts.part import PERIODIC, Course, Cycle, Factor, Way
+from fathom.report.facts.setting import Axis
+from fathom.report.measure.anatomy import Anatomy
+from fathom.report.measure.steps import steps_between
+
+STEADY = 1.1  # sizes that differ by less than this factor are the same
+INSIDE = 0.2  # of the stretch: a zero nearer to an end than this belongs to the end
+CLEARLY = 0.8  # of the size at either end: what is larger inside is not smallest there
+FINE = 97  # places in a period where the data have no steps of their own, or hardly any
+FEWEST_STEPS = 3  # in a period, for its peak to lie at one of them
+
+Curve = Callable[[np.ndarray], np.ndarray]
+
+
+def noise_at(anatomy: Anatomy, parts: Sequence[int], where: np.ndarray, own: np.ndarray) -> np.ndarray:
+    """Sd of noise at some rows: that of the model or, where the residuals `own` are larger as a whole, in proportion.
+
+    A line in the noise may pass through zero, so that its size at one place means nothing: sizes are to be averaged.
+    """
+    rows = anatomy.X[where]
+    sd = np.sqrt(sum((anatomy.prior_sd(i, rows) ** 2 for i in parts), start=np.zeros(len(rows))))
+    told, seen = _rms(sd), _rms(own[where])
+    return sd * (seen / told) if seen > told > 0 else sd
+
+
+def course_of(x: np.ndarray, values: np.ndarray, factors: Sequence[Factor] = ()) -> Course:
+    """The course of a size from its values along x: the root mean square over the first and the last third."""
+    order = np.argsort(x, kind="stable")
+    x, values, third = x[order], values[order], max(1, len(x) // 3)
+    first, last = _rms(values[:third]), _rms(values[-third:])
+    course, zero = Course(way_of(first, last), first, last), _zero(factors)
+    if zero is None:
+        return course
+    start = int(np.clip(np.searchsorted(x, zero) - third // 2, 0, len(x) - third))
+    return smallest_inside(course, _rms(values[start : start + third]), zero, (float(x[0]), float(x[-1])))
+
+
+def _rms(values: np.ndarray) -> float:
+    return float(np.sqrt(np.mean(values**2)))
+
+
+def _zero(factors: Sequence[Factor]) -> float | None:
+    """Where the only linear factor is zero."""
+    zeros = [f["location"] for f in factors if f.kind == "Lin"]
+    return zeros[0] if len(zeros) == 1 else None
+
+
+def way_of(first: float, last: float) -> Way:
+    """Which of two sizes is larger, if either."""
+    if max(first, last) <= STEADY * min(first, last):
+        return "steady"
+    return "growing" if last > first else "shrinking"
+
+
+def turns(curve: Curve, axis: Axis, factors: Sequence[Factor], x: np.ndarray) -> tuple[Cycle, Course]:
+    """The last whole period of a cycle over the stretch x where it applies, and the course of its swings.
+
+    Both are found at the steps of the data: between them there is nothing that a reader could see.
+    """
+    period = min(f["period"] for f in factors if f.kind in PERIODIC)
+    ends = float(x[0]), float(x[-1])
+    if ends[1] - ends[0] < period:  # it applies for less than a cycle: then with what fades before and after
+        middle = (ends[0] + ends[1]) / 2
+        ends = max(axis.low, middle - period / 2), min(axis.high, middle + period / 2)
+    first = _places(axis, ends[0], min(ends[0] + period, ends[1]), period)
+    last = _places(axis, max(ends[1] - period, ends[0]), ends[1], period)
+    swings, mean = [float(np.ptp(curve(places))) for places in (first, last)], curve(last)
+    peak, trough = float(last[np.argmax(mean)]), float(last[np.argmin(mean)])
+    course, least = Course(way_of(*swings), *swings), _zero(factors)
+    if least is not None and ends[0] + period / 2 < least < ends[1] - period / 2:
+        around = _places(axis, least - period / 2, least + period / 2, period)
+        course = smallest_inside(course, float(np.ptp(curve(around))), least, ends)
+    return Cycle(period, peak, trough), course
+
+
+def smallest_inside(course: Course, size: float, at: float, ends: tuple[float, float]) -> Course:
+    """The course with its smallest size at a place inside, if it lies well inside and is clearly the smallest."""
+    room = INSIDE * (ends[1] - ends[0])
+    if ends[0] + room < at < ends[1] - room and size < CLEARLY * min(course.first, course.last):
+        return Course("smallest inside", course.first, course.last, at)
+    return course
+
+
+def _places(axis: Axis, start: float, end: float, period: float) -> np.ndarray:
+    """The steps of the data in a stretch of a period, the first of two ends a period apart left out."""
+    steps = steps_between(axis, start, end)
+    if end - start > period * (1 - 1e-6):
+        steps = steps[steps > start + 1e-6 * period]
+    return steps if len(steps) >= FEWEST_STEPS else np.linspace(start, end, FINE)
