@@ -109,7 +109,8 @@ def executive_summary(facts: Facts) -> list[str]:
     else:
         said = [f"the model finds no pattern in {target}, only noise around {level}"]
     if noise and facts.noise_sd > 0:
-        said.append(tell("what is left is noise: a single observation strays by about ", front.strays(facts)))
+        opening = "what is left is noise: " if patterns else ""
+        said.append(tell(opening, "a single observation strays by about ", front.strays(facts)))
     if facts.setting.series and (ahead := front.expects(facts)):
         said.append(ahead)
     said += joint.orders(facts)
@@ -153,6 +154,7 @@ def remarks(facts: Facts, checks: Sequence[Check] = ()) -> list[str]:
     said += cautions(checks, [(c, _short(c)) for c in facts.components], axis, facts.setting.series)
     if len(facts.effects) > 1:
         said.append("shares of inputs overlap where inputs act jointly or are related, so they need not sum to 100 %")
+    said += _far_level(facts)
     if facts.jitter > 0:
         said.append(
             "the covariance could be factorised only after adding a little noise; repeated inputs may be the cause"
@@ -163,6 +165,20 @@ def remarks(facts: Facts, checks: Sequence[Check] = ()) -> list[str]:
             " patterns go on as they were"
         )
     return [sentence(text) for text in said]
+
+
+def _far_level(facts: Facts) -> list[str]:
+    """A warning where a forecast falls back to a level that no observation comes near."""
+    unit, room = facts.setting.unit, facts.setting.spread
+    if facts.forecast is None or facts.lowest - room <= facts.level <= facts.highest + room:
+        return []
+    level, fading = (
+        quantity(facts.level, unit, facts.setting.spread / 20),
+        any(c.head == "smooth" for c in facts.patterns),
+    )
+    if not fading:
+        return []
+    return [f"far ahead the forecast falls back to the model's level of {level}, which lies outside the data"]
 
 
 def _short(c: Component) -> str:

@@ -87,7 +87,10 @@ class Axis:
 
     def place(self, value: float) -> str:
         """A point on the axis: a date as the reader writes it, or a number."""
-        return f"{number(value, None, 4)} {self.unit}".rstrip() if self.rule is None else self.rule.format(value)
+        if self.rule is not None:
+            return self.rule.format(value)
+        text = number(value, None, 4)
+        return f"{text} {singular(self.unit) if text == '1' else self.unit}".rstrip()
 
     def seen(self, value: float) -> str:
         """A point of the data: as written, but no finer than the length of the record allows."""

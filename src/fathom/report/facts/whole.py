@@ -208,11 +208,13 @@ class Facts:
     log_evidence: float
     level: float  # around which the components add up
     level_learnt: bool  # rather than the mean of the data
+    lowest: float  # observation, and the highest
+    highest: float
     noise_sd: float  # of a typical observation
     noise: Course  # of all noise together, along the record of a series
     trend: Trend | None
     explained: float  # R² of all components but noise, in the fit
-    baseline_mae: float  # held-out error of the level alone
+    baseline_mae: float  # held-out error of the level alone: of the mean of the other rows
     jitter: float  # relative to the variance; 0 unless the covariance could hardly be factorised
     components: tuple[Component, ...]  # in the order of the report
     forecast: Forecast | None

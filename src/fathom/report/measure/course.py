@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from fathom.report.facts.part import PERIODIC, Course, Cycle, Factor, Way
+from fathom.report.facts.part import PERIODIC, SWITCHES, Course, Cycle, Factor, Way
 from fathom.report.facts.setting import Axis
 from fathom.report.measure.anatomy import Anatomy
 from fathom.report.measure.steps import steps_between
@@ -15,6 +15,7 @@ STEADY = 1.1  # sizes that differ by less than this factor are the same
 INSIDE = 0.2  # of the stretch: a zero nearer to an end than this belongs to the end
 CLEARLY = 0.8  # of the size at either end: what is larger inside is not smallest there
 FINE = 97  # places in a period where the data have no steps of their own, or hardly any
+WELL = 8  # steps in a period show it well
 FEWEST_STEPS = 3  # in a period, for its peak to lie at one of them
 
 Curve = Callable[[np.ndarray], np.ndarray]
@@ -65,20 +66,24 @@ def turns(curve: Curve, axis: Axis, factors: Sequence[Factor], x: np.ndarray) ->
 
     Both are found at the steps of the data: between them there is nothing that a reader could see.
     """
-    period = min(f["period"] for f in factors if f.kind in PERIODIC)
-    ends = float(x[0]), float(x[-1])
-    if ends[1] - ends[0] < period:  # it applies for less than a cycle: then with what fades before and after
-        middle = (ends[0] + ends[1]) / 2
-        ends = max(axis.low, middle - period / 2), min(axis.high, middle + period / 2)
-    first = _places(axis, ends[0], min(ends[0] + period, ends[1]), period)
-    last = _places(axis, max(ends[1] - period, ends[0]), ends[1], period)
-    swings, mean = [float(np.ptp(curve(places))) for places in (first, last)], curve(last)
-    peak, trough = float(last[np.argmax(mean)]), float(last[np.argmin(mean)])
+    period, (low, high) = min(f["period"] for f in factors if f.kind in PERIODIC), (float(x[0]), float(x[-1]))
+    if high - low < period:  # it applies for less than a cycle: then with what fades before and after
+        middle = (low + high) / 2
+        low, high = max(axis.low, middle - period / 2), min(axis.high, middle + period / 2)
+    last = _places(axis, high - period, high)
+    mean = curve(last)
+    cycle = Cycle(period, float(last[np.argmax(mean)]), float(last[np.argmin(mean)]))
+    if all(f.kind in (*PERIODIC, *SWITCHES) for f in factors) and sum(f.kind in PERIODIC for f in factors) == 1:
+        start = low if axis.rule is not None else high - period
+        size = float(np.ptp(curve(_places(axis, start, high))))  # the same throughout
+        return cycle, Course("steady", size, size)
+    reach = min(_reach(axis, period), high - low)
+    swings = [float(np.ptp(curve(_places(axis, *ends)))) for ends in ((low, low + reach), (high - reach, high))]
     course, least = Course(way_of(*swings), *swings), _zero(factors)
-    if least is not None and ends[0] + period / 2 < least < ends[1] - period / 2:
-        around = _places(axis, least - period / 2, least + period / 2, period)
-        course = smallest_inside(course, float(np.ptp(curve(around))), least, ends)
-    return Cycle(period, peak, trough), course
+    if least is not None and low + reach / 2 < least < high - reach / 2:
+        around = _places(axis, least - reach / 2, least + reach / 2)
+        course = smallest_inside(course, float(np.ptp(curve(around))), least, (low, high))
+    return cycle, course
 
 
 def smallest_inside(course: Course, size: float, at: float, ends: tuple[float, float]) -> Course:
@@ -89,9 +94,17 @@ def smallest_inside(course: Course, size: float, at: float, ends: tuple[float, f
     return course
 
 
-def _places(axis: Axis, start: float, end: float, period: float) -> np.ndarray:
-    """The steps of the data in a stretch of a period, the first of two ends a period apart left out."""
+def _places(axis: Axis, start: float, end: float) -> np.ndarray:
+    """The steps of the data in a stretch, less the first of two ends that a cycle would bring to the same place."""
     steps = steps_between(axis, start, end)
-    if end - start > period * (1 - 1e-6):
-        steps = steps[steps > start + 1e-6 * period]
-    return steps if len(steps) >= FEWEST_STEPS else np.linspace(start, end, FINE)
+    if len(steps) > 1 and steps[0] - start < 1e-3 * (end - start) and end - steps[-1] < 1e-3 * (end - start):
+        steps = steps[1:] if end >= axis.high - 1e-9 else steps[:-1]
+    return steps if len(steps) >= FEWEST_STEPS else np.linspace(max(start, axis.low), end, FINE)
+
+
+def _reach(axis: Axis, period: float) -> float:
+    """The stretch over which a swing is measured: a period, or as many as show a cycle that the steps sample poorly."""
+    steps = steps_between(axis, axis.low, axis.low + 2 * period)
+    count = period / float(steps[1] - steps[0]) if len(steps) > 1 else WELL
+    whole = abs(count - round(count)) < 0.02 * count
+    return period if count >= WELL or whole else period * float(np.ceil(WELL / count))

@@ -112,6 +112,8 @@ class _Gathering:
             log_evidence=float(getattr(self.model, "log_evidence_", np.nan)),
             level=self.anatomy.level,
             level_learnt=bool(np.any(np.asarray(posterior.prior.constant) != 0)),
+            lowest=float(self.anatomy.y.min()),
+            highest=float(self.anatomy.y.max()),
             noise_sd=noise_sd,
             noise=noise,
             trend=None if several else self._trend(chosen, components),

@@ -58,24 +58,33 @@ def held_out(anatomy: Anatomy, blocks: list[np.ndarray]) -> np.ndarray:
     return found * anatomy.y_sd
 
 
+def offsets(left: np.ndarray, blocks: list[np.ndarray]) -> np.ndarray:
+    """For every row, the mean over all rows outside its block of what a fit leaves over."""
+    found = np.zeros_like(left)
+    for block in blocks:
+        found[block] = (left.sum() - left[block].sum()) / max(len(left) - len(block), 1)
+    return found
+
+
 def select(anatomy: Anatomy, means: list[np.ndarray], ordered_by: np.ndarray | None) -> Selection:
     """Put the parts in order by forward selection on held-out error, noise last: it takes what the others leave.
 
     Ties, and gains that are rounding error, go to the part that explains more, then to the earlier one.
     """
-    predicted = held_out(anatomy, folds(len(anatomy.y), ordered_by))
-    target = anatomy.y - anatomy.level
+    blocks = folds(len(anatomy.y), ordered_by)
+    predicted, target = held_out(anatomy, blocks), anatomy.y - anatomy.level
+    signal = [np.zeros_like(target) if noisy else mean for mean, noisy in zip(means, anatomy.noisy, strict=True)]
+
+    def left(chosen: list[int]) -> np.ndarray:
+        total, fitted = (sum((v[i] for i in chosen), start=np.zeros_like(target)) for v in (predicted, signal))
+        return target - total - offsets(target - fitted, blocks)
+
     order: list[int] = []
-    errors = [float(np.mean(np.abs(target)))]
-    total = np.zeros_like(target)
-    fitted = np.zeros_like(target)
     while len(order) < len(anatomy.parts):
         rest = [i for i in range(len(anatomy.parts)) if i not in order]
         rest = [i for i in rest if not anatomy.noisy[i]] or _early_first(rest, means, ordered_by)[:1]
-        best = min(rest, key=lambda i: _rank(target, total + predicted[i], fitted + means[i]))
-        order.append(best)
-        total, fitted = total + predicted[best], fitted + means[best]
-        errors.append(float(np.mean(np.abs(target - total))))
+        order.append(min(rest, key=lambda i: _rank(target, left([*order, i]), sum(means[k] for k in [*order, i]))))
+    errors = [float(np.mean(np.abs(left(order[:k])))) for k in range(len(order) + 1)]
     return Selection(tuple(order), _scores(anatomy, means, order, errors), errors[0])
 
 
@@ -86,10 +95,9 @@ def _early_first(noise: list[int], means: list[np.ndarray], ordered_by: np.ndarr
     return sorted(noise, key=lambda i: float(ordered_by @ means[i] ** 2) / (float(means[i] @ means[i]) or 1.0))
 
 
-def _rank(target: np.ndarray, predicted: np.ndarray, fitted: np.ndarray) -> tuple[float, float]:
+def _rank(target: np.ndarray, left: np.ndarray, fitted: np.ndarray) -> tuple[float, float]:
     scale = float(np.mean(np.abs(target))) or 1.0
-    error = float(np.mean(np.abs(target - predicted))) / scale
-    return round(error, 9), round(float(np.var(target - fitted)) / scale**2, 9)
+    return round(float(np.mean(np.abs(left))) / scale, 9), round(float(np.var(target - fitted)) / scale**2, 9)
 
 
 def _scores(anatomy: Anatomy, means: list[np.ndarray], order: list[int], errors: list[float]) -> tuple[Score, ...]:

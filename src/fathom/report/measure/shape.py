@@ -121,11 +121,12 @@ def measure(anatomy: Anatomy, i: int, axis: Axis, column: int, factors: Sequence
 
 
 def direction(curve: np.ndarray, slack: float) -> Literal[-1, 0, 1]:
-    """1 if the curve never falls (by more than `slack` in one step), −1 if it never rises, otherwise 0."""
-    steps = np.diff(curve)
-    if not len(steps) or np.ptp(curve) <= slack:
+    """1 if the curve never falls by more than `slack` below where it has been, −1 if it never rises so, otherwise 0."""
+    if len(curve) < 2 or np.ptp(curve) <= slack:
         return 0
-    return 1 if np.all(steps >= -slack) else -1 if np.all(steps <= slack) else 0
+    if np.max(np.maximum.accumulate(curve) - curve) <= slack:
+        return 1
+    return -1 if np.max(curve - np.minimum.accumulate(curve)) <= slack else 0
 
 
 def half_way(x: np.ndarray, curve: np.ndarray) -> float:

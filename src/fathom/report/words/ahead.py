@@ -72,6 +72,8 @@ def _few(c: Component) -> str:
 
 
 def _cycle_ahead(c: Component) -> list[str]:
+    if not say.comes_round(c):
+        return ["the forecast continues the wave that the model assumes: nothing in the data shows that it comes round"]
     if not c.of_kind(*SMOOTH):
         return [f"the cycle repeats {'with the same shape' if growth.moves(c) else 'unchanged'}"]
     if say.loose(c):

@@ -131,7 +131,7 @@ def _turning(facts: Facts, t: Trend) -> Said:
 def _clause(c: Component) -> str:
     where = place(c)
     tail = f" ({where})" if where else ""
-    if c.head == "cycle" and growth.course(c) is not None:
+    if c.head == "cycle" and say.comes_round(c):
         period = say.period(c, say.fastest(c))
         if growth.moves(c):
             return tell(period, " whose swings ", _grew(c), tail)

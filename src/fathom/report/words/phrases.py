@@ -34,8 +34,8 @@ def summary(c: Component) -> str:
 
 
 def grows(c: Component) -> bool:
-    """True when its size is worth a word: of a straight curve the slope says it all."""
-    return growth.course(c) is not None and not near_linear(c)
+    """True when its size is worth a word: not of a straight curve, nor of a cycle that was never seen to repeat."""
+    return growth.course(c) is not None and not near_linear(c) and (c.head != "cycle" or comes_round(c))
 
 
 def noun(c: Component) -> str:
@@ -70,6 +70,8 @@ def cycle(c: Component) -> str:
     rings = sorted(c.of_kind(*PERIODIC), key=lambda i: c.factors[i]["period"])
     first = period(c, rings[0])
     drift = c.of_kind(*SMOOTH)
+    if not comes_round(c):
+        return f"a slow wave, less than one round of it, that ranges over {about(c, c.at_data.high - c.at_data.low)}"
     if loose(c):
         first = Said(first.replace("a ", "a loose ", 1), *claims_of(first))
         first = tell(first, f" that loses its shape within about {lengthscale(c)}")
@@ -107,6 +109,13 @@ def relative_lengthscale(c: Component) -> float:
     return min(c.factors[k]["lengthscale"] for k in c.of_kind(*SMOOTH)) / (axis_of(c).span or 1.0)
 
 
+def comes_round(c: Component) -> bool:
+    """True for a cycle of which the data hold one round at least where it applies: else no one has seen it repeat."""
+    if c.shape is None or c.head != "cycle":
+        return False
+    return min(c.factors[i]["period"] for i in c.of_kind(*PERIODIC)) <= (c.shape.end - c.shape.start) * 1.02
+
+
 def loose(c: Component) -> bool:
     """True when the shape of a cycle is mostly lost before it comes round again."""
     rings, drift = c.of_kind(*PERIODIC), c.of_kind(*SMOOTH)
@@ -132,7 +141,7 @@ def _called(c: Component) -> str:
     if c.shape is None:
         return ""
     if c.head == "cycle":
-        return capital(period(c, fastest(c)).removeprefix("a "))
+        return capital(period(c, fastest(c)).removeprefix("a ")) if comes_round(c) else "Slow wave"
     if c.head == "step":
         return "Offset" if faint(c) or not kept(c) else "Lower level" if lower(c) else "Higher level"
     if near_linear(c):

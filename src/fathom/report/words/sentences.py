@@ -45,6 +45,9 @@ def _nothing(c: Component) -> list[str]:
 def _cycle(c: Component) -> list[str]:
     assert c.shape is not None
     axis, said = axis_of(c), []
+    if not say.comes_round(c):
+        taken = say.period(c, say.fastest(c))
+        return [f"the model takes it for {taken}, but the {axis.record} is too short to see it repeat"]
     if say.loose(c):
         said.append("it hardly repeats: by the time a cycle has come round, its shape is forgotten")
     elif c.of_kind(*SMOOTH):
