@@ -17,7 +17,7 @@ from fathom.report.contents import Report
 
 Faults = Iterator[tuple[str, str]]
 NUMBER = (
-    r"[−-]?\d[\d,]*+(?:\.\d++)?(?:e[+−-]?\d++| × 10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]++)?"
+    r"[−-]?\d[\d,]*+(?:\.\d++)?+(?:e[+−-]?\d++| × 10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]++)?+"
     r"(?: (?:million|billion|trillion|quadrillion))?+"
 )
 SIZES = {"million": 1e6, "billion": 1e9, "trillion": 1e12, "quadrillion": 1e15}

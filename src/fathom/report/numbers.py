@@ -102,7 +102,7 @@ def percent(share: float) -> str:
 _FRACTIONS = (
     *((0.22, 0.28, "a quarter as"), (0.30, 0.37, "a third as"), (0.45, 0.55, "half as"), (0.63, 0.70, "two thirds as")),
     *((0.71, 0.79, "three quarters as"), (0.95, 1.05, "as"), (1.2, 1.29, "a quarter again as")),
-    *((1.29, 1.4, "a third again as"), (1.4, 1.7, "half again as"), (1.7, 1.9, "nearly twice as")),
+    *((1.29, 1.4, "a third again as"), (1.4, 1.65, "half again as")),
     *((1.9, 2.15, "twice as"), (2.85, 3.15, "three times as")),
 )
 
@@ -112,6 +112,6 @@ def compared(ratio: float, adjective: str) -> str:
     for low, high, words in _FRACTIONS:
         if low <= ratio < high:
             return f"{words} {adjective}"
-    if 1 < ratio < 2:
+    if 1 < ratio < 1.2:
         return f"{percent(ratio - 1)} {adjective.removesuffix('e')}er"
-    return f"{number(ratio)} times as {adjective}" if ratio > 2 else f"{percent(ratio)} as {adjective}"
+    return f"{number(ratio)} times as {adjective}" if ratio > 1 else f"{percent(ratio)} as {adjective}"

@@ -42,8 +42,8 @@ def gather(model: Fitted, dataset: Dataset, horizon: float | None = None) -> Fac
 
 def called(data: Dataset) -> str:
     """The name of the target or, where that says nothing, of the file."""
-    name, file = data.target[0], PurePath(data.source).stem
-    return re.sub(r"[_-]+", " ", file) if name.lower() in NAMELESS and file else name
+    name, file = data.target[0], PurePath(data.source)
+    return re.sub(r"[_-]+", " ", file.stem) if name.lower() in NAMELESS and file.suffix else name
 
 
 class _Gathering:

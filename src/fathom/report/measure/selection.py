@@ -4,6 +4,9 @@ Parameters stay fixed. A fold V is predicted from the others T by a subset S of 
 K_S(X_V, X_T) C_T⁻¹ r_T, r = y − level, with the covariance C of the *full* model: the other parts explain their share
 of the data whether or not they are counted. With P = C⁻¹ and α = P r, C_T⁻¹ r_T = α_T − P_TV P_VV⁻¹ α_V, so one
 inverse serves all folds.
+
+The level of a model is arbitrary where a line or a slow part may make up for it. So a subset is given the offset that
+suits its predictions of the rows outside the fold, and the level alone is their mean: what counts is the shape.
 """
 
 from __future__ import annotations
@@ -58,11 +61,11 @@ def held_out(anatomy: Anatomy, blocks: list[np.ndarray]) -> np.ndarray:
     return found * anatomy.y_sd
 
 
-def offsets(left: np.ndarray, blocks: list[np.ndarray]) -> np.ndarray:
-    """For every row, the mean over all rows outside its block of what a fit leaves over."""
-    found = np.zeros_like(left)
+def missed(left: np.ndarray, blocks: list[np.ndarray]) -> np.ndarray:
+    """What predictions leave over of each row, less its mean over all rows outside the block."""
+    found = left.copy()
     for block in blocks:
-        found[block] = (left.sum() - left[block].sum()) / max(len(left) - len(block), 1)
+        found[block] -= (left.sum() - left[block].sum()) / max(len(left) - len(block), 1)
     return found
 
 
@@ -73,11 +76,9 @@ def select(anatomy: Anatomy, means: list[np.ndarray], ordered_by: np.ndarray | N
     """
     blocks = folds(len(anatomy.y), ordered_by)
     predicted, target = held_out(anatomy, blocks), anatomy.y - anatomy.level
-    signal = [np.zeros_like(target) if noisy else mean for mean, noisy in zip(means, anatomy.noisy, strict=True)]
 
     def left(chosen: list[int]) -> np.ndarray:
-        total, fitted = (sum((v[i] for i in chosen), start=np.zeros_like(target)) for v in (predicted, signal))
-        return target - total - offsets(target - fitted, blocks)
+        return missed(target - predicted[chosen].sum(0), blocks)
 
     order: list[int] = []
     while len(order) < len(anatomy.parts):

@@ -42,7 +42,7 @@ def verb(c: Component, plural: bool) -> Said:
     assert found is not None
     way = about_part(c, "way", found.way)
     if found.least_at is not None:
-        return Said(f"{'are' if plural else 'is'} smallest around {axis.around(found.least_at, location_sd(c))}", way)
+        return Said(f"{'are' if plural else 'is'} smallest {_least(c, found.least_at)}", way)
     steadily = " linearly" if len(c.growths) == 1 and c.head in ("cycle", "noise") else ""
     s = "" if plural else "s"
     return tell(Said(f"{WAYS[found.way]}{s}{steadily} {axis.along}", way), from_to(c, ", from about "))
@@ -71,12 +71,17 @@ def name(c: Component) -> Said:
     """How a size goes, for a title: "growing with time"; empty where it does not."""
     if not moves(c):
         return Said("")
-    found, axis = course(c), axis_of(c)
+    found = course(c)
     assert found is not None
     way = about_part(c, "way", found.way)
     if found.least_at is not None:
-        return Said(f"smallest around {axis.around(found.least_at, location_sd(c))}", way)
-    return Said(f"{found.way} {axis.along}", way)
+        return Said(f"smallest {_least(c, found.least_at)}", way)
+    return Said(f"{found.way} {axis_of(c).along}", way)
+
+
+def _least(c: Component, at: float) -> str:
+    """ "around 1955-01": where the size is smallest."""
+    return f"around {axis_of(c).around(at, location_sd(c)).removeprefix('about ')}"
 
 
 def ahead(c: Component) -> str:

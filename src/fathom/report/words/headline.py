@@ -8,16 +8,16 @@ from fathom.report.measure.selection import LEAST_GAIN
 from fathom.report.numbers import between, number, percent, quantity
 from fathom.report.words import growth, joint
 from fathom.report.words import phrases as say
-from fathom.report.words.beside import at
+from fathom.report.words.beside import at, beside
 from fathom.report.words.growth import about_part
 from fathom.report.words.places import place
-from fathom.report.words.said import Claim, Said, tell
+from fathom.report.words.said import Claim, Said, claims_of, tell
 from fathom.report.words.text import listed, sentence
 
 CLAUSES = 3  # what moves the target, at most
 SEEN = 0.1  # of the range of a trend: a turn or a step that is smaller is not worth a word
 LOUDER = 1.5  # noise that has changed by less than this factor is not worth one
-WEIGHTY = 0.02  # of the held-out error: a part that removes less is not worth one either
+WEIGHTY = 0.05  # of the held-out error: a part that removes less is not worth one either
 
 
 def series(facts: Facts) -> Said:
@@ -51,7 +51,8 @@ def _clauses(facts: Facts) -> list[str]:
     trend = _trend(facts)
     if trend:
         found.append(trend)
-    parts = [c for c in facts.patterns if c.score.tag == "predicts" and not (trend and _slow(c))]
+    stepped = any(claim.about == "step" for claim in claims_of(trend))
+    parts = [c for c in facts.patterns if c.score.tag == "predicts" and not (trend and _told(c, stepped))]
     weighty = [c for c in parts if c.score.gain >= WEIGHTY] or parts[:1]
     found += [_clause(c) for c in weighty[: CLAUSES - len(found)]]
     return found + _noise(facts) if len(found) < CLAUSES else found
@@ -69,10 +70,12 @@ def _noise(facts: Facts) -> list[str]:
     return [Said(f"noise that {'grew' if course.way == 'growing' else 'shrank'} from about {sizes}", *claims)]
 
 
-def _slow(c: Component) -> bool:
-    """True for a part of which the trend speaks."""
+def _told(c: Component, stepped: bool) -> bool:
+    """True for a part of which the trend has spoken; steps leave the others to speak for themselves."""
     if c.head in ("cycle", "noise", "waves"):
         return False
+    if stepped:
+        return c.head == "step" or bool(beside(c))
     return c.head != "smooth" or say.relative_lengthscale(c) >= say.LONG
 
 

@@ -110,10 +110,8 @@ def relative_lengthscale(c: Component) -> float:
 
 
 def comes_round(c: Component) -> bool:
-    """True for a cycle of which the data hold one round at least where it applies: else no one has seen it repeat."""
-    if c.shape is None or c.head != "cycle":
-        return False
-    return min(c.factors[i]["period"] for i in c.of_kind(*PERIODIC)) <= (c.shape.end - c.shape.start) * 1.02
+    """True for a cycle of which the data hold one round at least: else no one has seen it repeat."""
+    return c.head == "cycle" and c.factors[fastest(c)]["period"] <= 1.02 * axis_of(c).span
 
 
 def loose(c: Component) -> bool:
