@@ -214,7 +214,7 @@ class Facts:
     noise: Course  # of all noise together, along the record of a series
     trend: Trend | None
     explained: float  # R² of all components but noise, in the fit
-    baseline_mae: float  # held-out error of the level alone: of the mean of the other rows
+    baseline_mae: float  # held-out error of the level alone, with the mean of every part
     jitter: float  # relative to the variance; 0 unless the covariance could hardly be factorised
     components: tuple[Component, ...]  # in the order of the report
     forecast: Forecast | None

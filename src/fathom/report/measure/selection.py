@@ -5,8 +5,8 @@ K_S(X_V, X_T) C_T⁻¹ r_T, r = y − level, with the covariance C of the *full*
 of the data whether or not they are counted. With P = C⁻¹ and α = P r, C_T⁻¹ r_T = α_T − P_TV P_VV⁻¹ α_V, so one
 inverse serves all folds.
 
-The level of a model is arbitrary where a line or a slow part may make up for it. So a subset is given the offset that
-suits its predictions of the rows outside the fold, and the level alone is their mean: what counts is the shape.
+The level of a model is arbitrary where a line or a slow part may make up for it. So parts that are not counted stand
+with the mean of what they predict outside the fold: the level alone is then about the mean of the data.
 """
 
 from __future__ import annotations
@@ -61,11 +61,12 @@ def held_out(anatomy: Anatomy, blocks: list[np.ndarray]) -> np.ndarray:
     return found * anatomy.y_sd
 
 
-def missed(left: np.ndarray, blocks: list[np.ndarray]) -> np.ndarray:
-    """What predictions leave over of each row, less its mean over all rows outside the block."""
-    found = left.copy()
+def elsewhere(values: np.ndarray, blocks: list[np.ndarray]) -> np.ndarray:
+    """For each part, (parts, N), and every row: the mean of its values over all rows outside the block of the row."""
+    found = np.zeros_like(values)
     for block in blocks:
-        found[block] -= (left.sum() - left[block].sum()) / max(len(left) - len(block), 1)
+        rest = values.sum(1) - values[:, block].sum(1)
+        found[:, block] = (rest / max(values.shape[1] - len(block), 1))[:, None]
     return found
 
 
@@ -76,9 +77,11 @@ def select(anatomy: Anatomy, means: list[np.ndarray], ordered_by: np.ndarray | N
     """
     blocks = folds(len(anatomy.y), ordered_by)
     predicted, target = held_out(anatomy, blocks), anatomy.y - anatomy.level
+    average = elsewhere(predicted, blocks)
 
     def left(chosen: list[int]) -> np.ndarray:
-        return missed(target - predicted[chosen].sum(0), blocks)
+        others = [i for i in range(len(means)) if i not in chosen]
+        return target - predicted[chosen].sum(0) - average[others].sum(0)
 
     order: list[int] = []
     while len(order) < len(anatomy.parts):
