@@ -10,7 +10,7 @@ import numpy as np
 
 from fathom.report.contents import Report
 from fathom.report.model import was_searched
-from fathom.report.numbers import percent
+from fathom.report.numbers import MINUS, percent
 from fathom.report.words.parameters import rounded, rows
 from fathom.report.words.sure import approximation, checked_parts, duration, ended, failures, forecasting
 from fathom.report.words.verdicts import failed
@@ -108,10 +108,19 @@ def _search(report: Report) -> list[str]:
         return []
     trace = report.model.trace_
     lines = ["| level | score | structure |", "|--:|--:|:--|"]
-    lines += [f"| {lv.depth} | {lv.best.score:.1f} | {_code(lv.best.structure())} |" for lv in trace.levels]
-    near = [f"{_code(tie.structure())} is {tie.score - trace.best.score:.1f} behind" for tie in trace.near_ties()]
+    lines += [f"| {lv.depth} | {_score(lv.best.score)} | {_code(lv.best.structure())} |" for lv in trace.levels]
+    near = [f"{_code(tie.structure())} {_behind(tie.score - trace.best.score)}" for tie in trace.near_ties()]
     told = " ".join([*map(escape, approximation(trace)), ended(trace), *forecasting(report.model)])
     return ["## How the model was found", "\n".join(lines), told, "\n".join(f"- {line}" for line in near)]
+
+
+def _score(value: float) -> str:
+    return f"{value:.1f}".replace("-", MINUS)
+
+
+def _behind(gap: float) -> str:
+    """How a model within reach compares with the one chosen, which may be the simpler and not the better."""
+    return f"is {gap:.1f} behind" if gap >= 0 else f"is {-gap:.1f} ahead, but with more parameters"
 
 
 def _fine_print(report: Report) -> list[str]:

@@ -107,6 +107,7 @@ class Cycle:
     period: float
     peak: float  # where it is highest and lowest, at a step of the data
     trough: float
+    middle: float  # its mean
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,7 @@ class Detail(TypedDict, total=False):
     period: float
     cycles: float  # how many periods the record holds
     steps: float  # how many steps of the data a period takes
+    own: bool  # that is the period of the part itself
     ratio: float
     input: str
     direction: Literal["up", "down"]

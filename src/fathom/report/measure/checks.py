@@ -26,14 +26,16 @@ from scipy.stats import rankdata
 from fathom.base import linalg
 from fathom.data.dataset import Dataset
 from fathom.gp.exact import Posterior, additive_parts
-from fathom.kernels.base import Kernel
+from fathom.kernels.base import Kernel, walk
 from fathom.kernels.leaves import is_noise
+from fathom.report.facts.part import PERIODIC
 from fathom.report.facts.whole import Check, Curves, Detail, End, Meaning
 from fathom.report.measure import statistics as st
 from fathom.report.model import Fitted
 
 POINTS = 400  # at which a part is drawn
 PAIRS = 300  # of the MMD test
+OWN = 0.1  # two periods that differ by less are the same
 FEWEST = 8  # residuals for statistics of order
 TERMS = 4  # cosines in which a residual may depend on an input
 
@@ -78,6 +80,7 @@ class _View(NamedTuple):
     X: np.ndarray  # in the user's units
     names: tuple[str, ...]
     axis: int | None  # the input along which order has a meaning
+    x_sd: float  # of the first input
 
 
 def _view(model: Fitted, dataset: Dataset) -> _View:
@@ -89,7 +92,9 @@ def _view(model: Fitted, dataset: Dataset) -> _View:
             f"{dataset.n_inputs}: check a model on the data it was fitted to"
         )
     axis = 0 if dataset.n_inputs == 1 else dataset.time
-    return _View(posterior, model.scaler_.x_back(posterior.X), dataset.names, axis)
+    return _View(
+        posterior, model.scaler_.x_back(posterior.X), dataset.names, axis, float(np.ravel(model.scaler_.x_sd)[0])
+    )
 
 
 # -- the whole --------------------------------------------------------------------------------------------------------
@@ -253,7 +258,7 @@ def _part(view: _View, key: str, part: Kernel, n_draws: int, rng: np.random.Gene
         return []
     found = []
     if draws.times is not None and len(draws.times) >= FEWEST and np.ptp(draws.times) > 0:
-        found += _part_rhythm(key, draws, draws.times)
+        found += _part_rhythm(key, draws, draws.times, _periods(part, view.x_sd))
     expected = np.sort(draws.prior).mean(0)
     for side in ("high", "low"):
         before, (after, where) = st.qq(draws.prior, expected, side)[0], st.qq(draws.posterior, expected, side)
@@ -264,7 +269,12 @@ def _part(view: _View, key: str, part: Kernel, n_draws: int, rng: np.random.Gene
     return found
 
 
-def _part_rhythm(key: str, draws: _Draws, times: np.ndarray) -> list[Check]:
+def _periods(part: Kernel, x_sd: float) -> list[float]:
+    """The periods of a part, in the user's units."""
+    return [x_sd * float(np.ravel(leaf.period)[0]) for leaf in walk(part) if leaf.name in PERIODIC]
+
+
+def _part_rhythm(key: str, draws: _Draws, times: np.ndarray, own: list[float]) -> list[Check]:
     lags = st.step(times) * np.arange(1, len(times) // 2 + 1)
     frequency = st.frequencies(times)
     acf = [st.autocorrelation(values) for values in (draws.prior, draws.posterior)]
@@ -273,6 +283,7 @@ def _part_rhythm(key: str, draws: _Draws, times: np.ndarray) -> list[Check]:
     peak = [frequency[values.argmax(1)] for values in power]
     at: Detail = {"lag": float(np.median(lag[1]))}
     period = _period(times, float(np.median(peak[1])))
+    period["own"] = any(abs(period["period"] / p - 1) < OWN for p in own)
     rhythm: tuple[Meaning, Meaning] = ("different rhythm", "different rhythm")
     lowest, highest = [values.min(1) for values in acf], [values.max(1) for values in power]
     return [

@@ -72,7 +72,7 @@ def turns(curve: Curve, axis: Axis, factors: Sequence[Factor], x: np.ndarray) ->
         low, high = max(axis.low, middle - period / 2), min(axis.high, middle + period / 2)
     last = _places(axis, high - period, high)
     mean = curve(last)
-    cycle = Cycle(period, float(last[np.argmax(mean)]), float(last[np.argmin(mean)]))
+    cycle = Cycle(period, float(last[np.argmax(mean)]), float(last[np.argmin(mean)]), float(mean.mean()))
     if all(f.kind in (*PERIODIC, *SWITCHES) for f in factors) and sum(f.kind in PERIODIC for f in factors) == 1:
         start = low if axis.rule is not None else high - period
         size = float(np.ptp(curve(_places(axis, start, high))))  # the same throughout

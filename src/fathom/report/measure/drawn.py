@@ -15,6 +15,7 @@ from fathom.report.measure.trend import SLOW
 Key = tuple[str, str]  # what it is about, and which quantity
 Allowed = dict[Key, tuple[float, float]]
 NEAR = 0.15  # of a size: what a reader would not see on a picture
+EVEN = 2000  # places along the record
 LARGEST = 1.25  # of the size of the dots: less noise than they show would be a contradiction, more would not
 
 
@@ -79,27 +80,43 @@ def _cycle(c: Component) -> dict[str, tuple[float, float]]:
 
 
 def _trend(facts: Facts) -> Allowed:
-    """Of the sum of all slow parts with the level."""
-    slow = [c for c in facts.components if c.curve is not None and _is_slow(c)]
-    if not slow:
+    """Of the sum of all slow parts with the level; a cycle counts by its middle."""
+    axis = facts.setting.axes[0]
+    parts = [c for c in facts.patterns if c.curve is not None and (_period(c) <= axis.span or _is_slow(c))]
+    if not parts or axis.span <= 0:
         return {}
-    axis, x = facts.setting.axes[0], np.array(slow[0].curve.x if slow[0].curve else ())
-    total = facts.level + np.sum([c.curve.mean for c in slow if c.curve is not None], axis=0)
-    inside = x <= axis.high + 1e-9 * axis.span
-    x, total = x[inside], total[inside]
+    x = np.linspace(axis.low, axis.high, EVEN)
+    total = facts.level + np.sum([_level(c, x) for c in parts], axis=0)
     first, last, room = float(total[0]), float(total[-1]), NEAR * float(np.ptp(total)) + 1e-6 * facts.setting.spread
     ends = {"first": _around(first, room), "last": _around(last, room)}
-    ends["slope"] = _around((last - first) / axis.span, room / axis.span) if axis.span else (0.0, 0.0)
+    ends["slope"] = _around((last - first) / axis.span, room / axis.span)
     ends["direction"] = _around(float(np.sign(last - first)), 0.5)
     ends["turn"] = (float(total.min()) - room, float(total.max()) + room)
     return {("trend", quantity): values for quantity, values in ends.items()}
 
 
+def _level(c: Component, x: np.ndarray) -> np.ndarray:
+    """A curve as drawn; of a cycle, its mean over the period about each place, or the nearest whole one."""
+    assert c.curve is not None
+    y = np.interp(x, c.curve.x, c.curve.mean)
+    period = _period(c)
+    if c.shape is None or period > x[-1] - x[0]:
+        return y
+    inside = (x >= c.shape.start) & (x <= c.shape.end)
+    width = max(round(period / (x[1] - x[0])), 1)
+    if inside.sum() < width:
+        return np.where(inside, y[inside].mean() if inside.any() else 0.0, 0.0)
+    means = np.convolve(y[inside], np.ones(width) / width, mode="valid")
+    return np.where(inside, np.interp(x, x[inside][width // 2 : width // 2 + len(means)], means), 0.0)
+
+
+def _period(c: Component) -> float:
+    return min((c.factors[k]["period"] for k in c.of_kind(*PERIODIC)), default=np.inf)
+
+
 def _is_slow(c: Component) -> bool:
-    if c.head in ("cycle", "noise"):
-        return False
     axis = c.setting.axes[0]
-    return all(c.factors[k]["lengthscale"] >= SLOW * axis.span for k in c.of_kind(*SMOOTH)) and not c.of_kind(*PERIODIC)
+    return all(c.factors[k]["lengthscale"] >= SLOW * axis.span for k in c.of_kind(*SMOOTH))
 
 
 def _effect(e: Effect) -> dict[str, tuple[float, float]]:

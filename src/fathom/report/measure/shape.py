@@ -87,7 +87,7 @@ def growths_of(factors: Sequence[Factor], axes: Sequence[Axis]) -> tuple[Growth,
 def measure(anatomy: Anatomy, i: int, axis: Axis, column: int, factors: Sequence[Factor], own: np.ndarray) -> Shape:
     """The shape of part i, which depends on one column (or on none) of the inputs; `own` is its mean at the rows."""
     x = np.unique(anatomy.X[:, column])
-    weight = _weight(anatomy, i, x)
+    weight = weight_of(anatomy, i, x)
     inside = x[applies(weight)]
     rows = anatomy.rows({column: inside})  # the other inputs do not matter to this part
     noise, few = anatomy.noisy[i], len(inside) < FEW
@@ -150,7 +150,7 @@ def _bend(x: np.ndarray, curve: np.ndarray) -> float:
     return second / first if first * second > 0 else 1.0
 
 
-def _weight(anatomy: Anatomy, i: int, x: np.ndarray) -> np.ndarray:
+def weight_of(anatomy: Anatomy, i: int, x: np.ndarray) -> np.ndarray:
     """Product of the weights of part i's switches along its input; 1 without any."""
     part = anatomy.user(anatomy.parts[i])
     weight = np.ones(len(x))

@@ -10,7 +10,7 @@ from fathom.report.words import growth, joint
 from fathom.report.words import phrases as say
 from fathom.report.words.beside import at, beside
 from fathom.report.words.growth import about_part
-from fathom.report.words.places import place
+from fathom.report.words.places import place, seen
 from fathom.report.words.said import Claim, Said, claims_of, tell
 from fathom.report.words.text import listed, sentence
 
@@ -53,7 +53,7 @@ def _clauses(facts: Facts) -> list[str]:
         found.append(trend)
     stepped = any(claim.about == "step" for claim in claims_of(trend))
     parts = [c for c in facts.patterns if c.score.tag == "predicts" and not (trend and _told(c, stepped))]
-    weighty = [c for c in parts if c.score.gain >= WEIGHTY] or parts[:1]
+    weighty = _once([c for c in parts if c.score.gain >= WEIGHTY] or parts[:1])
     found += [_clause(c) for c in weighty[: CLAUSES - len(found)]]
     return found + _noise(facts) if len(found) < CLAUSES else found
 
@@ -68,6 +68,16 @@ def _noise(facts: Facts) -> list[str]:
     claims = [Claim("noise", "first size", course.first), Claim("noise", "last size", course.last)]
     sizes = f"±{number(course.first)} to ±{quantity(course.last, facts.setting.unit)}"
     return [Said(f"noise that {'grew' if course.way == 'growing' else 'shrank'} from about {sizes}", *claims)]
+
+
+def _once(parts: list[Component]) -> list[Component]:
+    """The parts without all but the latest of those cycles that have one name: "a yearly cycle"."""
+    latest = {str(say.period(c, say.fastest(c))): c for c in parts if c.head == "cycle" and seen(c) is not None}
+    for c in parts:
+        if c.head == "cycle" and c.shape is not None and (name := str(say.period(c, say.fastest(c)))) in latest:
+            other = latest[name].shape
+            latest[name] = c if other is None or c.shape.end > other.end else latest[name]
+    return [c for c in parts if c.head != "cycle" or latest.get(str(say.period(c, say.fastest(c))), c) is c]
 
 
 def _told(c: Component, stepped: bool) -> bool:

@@ -62,6 +62,9 @@ def _along(c: Component, i: int) -> list[str]:
             said.append(f"repeats every {axis.stretch(f['period'], 2)}")
         elif f.kind == "Lin":
             said.append(f"changes linearly with {axis.name}")
+    lines = [text for text in said if text.startswith("changes linearly")]
+    if lines and len(said) > len(lines):  # a line that scales the rest makes no straight line of it
+        return [text for text in said if text not in lines] + [f"changes its size with {axis.name}"]
     return said
 
 

@@ -22,6 +22,7 @@ TAGS = {
     " a short-lived pattern, or an artefact of the model",
     "doubtful": "It neither explains nor predicts anything that the parts before it do not: it may be an artefact",
 }
+OFF = 0.25  # of its swing: a cycle with a middle further from zero makes a step where it begins or ends
 FAINT = 0.9  # of its full weight: a part that does not come to more is not seen whole
 
 
@@ -67,6 +68,8 @@ def _cycle(c: Component) -> list[str]:
         said.append(Said(f"in its last year it is highest in {high} and lowest in {low}", *claims))
     if not growth.moves(c):
         said.append(tell("from trough to peak it measures ", growth.swings(c)))
+    if seen(c) is not None and abs(cycle.middle) > OFF * c.shape.course.last:
+        said.append(f"its middle lies at {about(c, cycle.middle)}")
     return said
 
 
@@ -85,8 +88,10 @@ def _within(c: Component) -> str:
     factor = c.factors[say.fastest(c)]
     if factor.kind == "Cos" or factor["lengthscale"] > say.SINE:
         return "within a cycle it is close to a sine wave"
-    finest = axis_of(c).length(factor["lengthscale"] * factor["period"] / (2 * math.pi))
-    return f"within a cycle it changes over about {finest}"
+    axis, finest = axis_of(c), factor["lengthscale"] * factor["period"] / (2 * math.pi)
+    if axis.rule is not None and finest < float(axis.rule.future(axis.high, 1)[0]) - axis.high:
+        return "within a cycle every step has a value of its own"
+    return f"within a cycle it changes over about {axis.length(finest)}"
 
 
 def _smooth(c: Component) -> list[str]:

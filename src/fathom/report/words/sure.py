@@ -93,7 +93,7 @@ def alternatives(agreement: Agreement | None, facts: Facts) -> str:
         subject = "the forecast averages" if facts.setting.series else "predictions average"
         return f"{first}; {subject} over {'both' if one else 'them'}."
     axis, s = facts.setting.axes[0], facts.setting
-    share = f" ({percent(agreement.relative)})" if agreement.relative is not None else ""
+    share = f" ({percent(agreement.relative)})" if (agreement.relative or 0.0) >= 0.001 else ""
     most = f"{quantity(agreement.most, s.unit)}{share}"
     they = "the two" if one else "they"
     if agreement.agree_until is None:
@@ -146,8 +146,12 @@ def forecasting(model: Searched) -> list[str]:
         )
     if model.caution_ > 1.05:
         missed = "Forecasts of the past missed by more than the models had allowed for"
-        said.append(f"{missed}, so beyond the data their variance is taken {number(model.caution_)} times.")
+        said.append(f"{missed}, so beyond the data their variance is made {_larger(model.caution_)}.")
     return said
+
+
+def _larger(factor: float) -> str:
+    return f"{percent(factor - 1)} larger" if factor < 2 else f"{number(factor)} times as large"
 
 
 def duration(seconds: float) -> str:

@@ -171,6 +171,8 @@ def _cycle(check: Check, axis: Axis, passed: bool) -> str:
         return f"this part {{perhaps}}moves over the whole {axis.record} more than its description allows"
     if more and alternates(check):
         return "this part {perhaps}goes up and down between neighbours more than its description allows"
+    if more and check.detail.get("own"):
+        return "this part {perhaps}repeats more strongly than its description says"
     if more:
         return f"this part {{perhaps}}hides a cycle of about {period} that its description does not mention"
     rest = "" if slow(check) or alternates(check) else f"; its strongest cycle is of about {period}"
