@@ -73,6 +73,11 @@ class Case:
         options = {"n_restarts": 1} if self.optimise else {"optimise": False}
         return fathom.GPRegressor(self.kernel, random_state=0, **options).fit(inputs(data), data.y)
 
+    def search(self, data: Dataset) -> fathom.KernelSearch:
+        """A model of the data whose structure was searched for, not far."""
+        options = {"n_jobs": 1, "backend": "serial", "random_state": 0}
+        return fathom.KernelSearch(depth=2, **options).fit(inputs(data), data.y)
+
 
 # -- series ------------------------------------------------------------------------------------------------------------
 # A shape gives values of standard deviation about one from the steps, the steps in a cycle and a generator; its kernel

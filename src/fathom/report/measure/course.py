@@ -103,8 +103,12 @@ def _places(axis: Axis, start: float, end: float) -> np.ndarray:
 
 
 def _reach(axis: Axis, period: float) -> float:
-    """The stretch over which a swing is measured: a period, or as many as show a cycle that the steps sample poorly."""
     steps = steps_between(axis, axis.low, axis.low + 2 * period)
-    count = period / float(steps[1] - steps[0]) if len(steps) > 1 else WELL
+    return shown(period, float(steps[1] - steps[0]) if len(steps) > 1 else 0.0)
+
+
+def shown(period: float, step: float) -> float:
+    """The stretch that shows a cycle: a period, or as many as show one that the steps of the data sample poorly."""
+    count = period / step if step > 0 else WELL
     whole = abs(count - round(count)) < 0.02 * count
     return period if count >= WELL or whole else period * float(np.ceil(WELL / count))

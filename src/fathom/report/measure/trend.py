@@ -9,7 +9,7 @@ import numpy as np
 from fathom.report.facts.part import PERIODIC, SMOOTH, Factor, Jump, Region, Tag
 from fathom.report.facts.whole import Trend
 from fathom.report.measure.anatomy import Anatomy
-from fathom.report.measure.course import FEWEST_STEPS
+from fathom.report.measure.course import FEWEST_STEPS, shown
 from fathom.report.measure.shape import applies, direction, head_of, straightness, weight_of
 
 SLOW = 1 / 5  # of the record: a lengthscale below it is no trend
@@ -94,7 +94,7 @@ class Together:
         weight = weight_of(self.anatomy, i, self.x)
         inside = self.x[applies(weight)]
         low, high = float(inside[0]), float(inside[-1])
-        reach = min(self.periods[i], high - low)
+        reach = min(shown(self.periods[i], self.step), high - low)
         centre = np.clip(x, low + reach / 2, high - reach / 2)
         around = self._around(reach)
         if len(around) < PLACES:  # at steps of the data: between them a short memory returns to zero
