@@ -73,7 +73,12 @@ def _written(report: Report, folder: str) -> Faults:
             if kind == "doubled word" and match.group(1) in ("that", "had"):
                 continue
             yield kind, text[max(match.start() - 40, 0) : match.end() + 20].replace("\n", " ")
-    if folder and folder in text:
+    drawn = re.sub(r"<(code|style|script)\b.*?</\1>", "", document.html(report), flags=re.DOTALL)
+    drawn = re.sub(r"<[^>]*>", " ", drawn)
+    for match in re.finditer(FORBIDDEN["exponent"], drawn):
+        if match.group() not in text:
+            yield "exponent", f"on a picture: {match.group()}"
+    if folder and (folder in text or folder in drawn):
         yield "path", folder
     if re.match(r"Y\b", report.title):
         yield "title", report.title

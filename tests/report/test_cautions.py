@@ -35,7 +35,7 @@ WHOLE = [
     ),
     (
         made("whole", "periodogram_max", 0.01, "missed periodicity", period=3.6, cycles=3.0, steps=40.0),
-        "something that repeats every 3.6 years is missing from the forecast",
+        "a cycle of about 3.6 years is missing from the forecast",
     ),
     (
         made("whole", "periodogram_max", 0.01, "missed periodicity", period=12.0, cycles=1.0, steps=144.0),

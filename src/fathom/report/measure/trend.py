@@ -75,7 +75,7 @@ class Together:
             low_at=float(x[values.argmin()]),
             high_at=float(x[values.argmax()]),
             jumps=_distinct(jumps, float(x[-1] - x[0])),
-            predicts=any(tag == "predicts" for i, tag in tags if not self.anatomy.noisy[i] and i not in self.quick),
+            predicts=any(tag == "predicts" for i, tag in tags if i in self.slow or (jumps and i in self.periods)),
         )
 
     def _between(self, start: float, end: float, others: list[int]) -> tuple[float, float]:

@@ -9,7 +9,7 @@ from fathom.report.facts.setting import Axis
 from fathom.report.facts.whole import Check
 from fathom.report.words.said import Claim, Said, tell
 from fathom.report.words.text import counted, sentence
-from fathom.report.words.verdicts import alternates, failed, slow
+from fathom.report.words.verdicts import alternates, cycle_of, failed, slow
 
 FAILED = "failed in the cautions"
 
@@ -69,7 +69,7 @@ def _rhythm(check: Check, axis: Axis, ahead: str) -> str:
         return f"a slow movement is missing from the model, so {ahead} may drift away from what comes"
     if alternates(check):
         return f"residuals go up and down from one to the next, and {ahead} leaves that out"
-    return f"something that repeats every {axis.length(check.detail['period'], 2)} is missing from {ahead}"
+    return f"a {cycle_of(axis, check.detail['period'])} is missing from {ahead}"
 
 
 def _part(check: Check) -> str:

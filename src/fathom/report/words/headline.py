@@ -94,7 +94,7 @@ def _told(c: Component, stepped: bool) -> bool:
 def _trend(facts: Facts) -> str:
     """Where the slow parts go together, and their largest step; empty where they go nowhere or do not predict."""
     t, unit = facts.trend, facts.setting.unit
-    if t is None or not t.predicts or t.high - t.low < SEEN * facts.setting.spread:
+    if t is None or not t.predicts or t.high - t.low < max(SEEN * facts.setting.spread, t.change_sd):
         return ""
     steps = [j for j in t.jumps if abs(j.change) > max(2 * j.sd, 0.5 * (t.high - t.low))]
     if steps:
@@ -153,7 +153,7 @@ def _clause(c: Component) -> str:
     tail = f" ({where})" if where else ""
     if c.head == "cycle" and say.comes_round(c):
         period = say.period(c, say.fastest(c))
-        if growth.moves(c):
+        if growth.moves(c) or ((course := growth.course(c)) and course.way != "steady"):
             return tell(period, " whose swings ", _grew(c), tail)
         return tell(period, " that measures ", growth.swings(c), " from trough to peak", tail)
     return tell(say.noun(c), tail)

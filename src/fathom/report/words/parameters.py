@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from fathom.report.facts.part import PERIODIC, SMOOTH, Component, Estimate
 from fathom.report.facts.setting import Axis, singular
 from fathom.report.numbers import differing, number
+from fathom.report.words.phrases import FAR
 from fathom.report.words.places import both
 
 
@@ -41,6 +42,8 @@ def _row(c: Component, e: Estimate) -> Row:
         name = f"{name}, {axis.name}"
     if e.name == "location" and axis.rule is not None:
         return Row(name, axis.around(e.value, e.sd), _interval(e, lambda low, high: both(axis, low, high)), "")
+    if e.name == "lengthscale" and factor.kind in SMOOTH and e.value > FAR * axis.span > 0:
+        return Row(name, f"far longer than the {axis.record}", _interval(e, lambda low, high: ""), "")
     size, unit = _unit(c, factor.kind, e, axis)
     sd = None if e.sd is None else e.sd / size
     interval = _interval(e, lambda low, high: _numbers(low / size, high / size, sd))

@@ -76,7 +76,8 @@ def cycle(c: Component) -> str:
         first = Said(first.replace("a ", "a loose ", 1), *claims_of(first))
         first = tell(first, f" that loses its shape within about {lengthscale(c)}")
     elif drift and relative_lengthscale(c) > 1:
-        first = tell(first, " whose shape hardly changes")
+        steady = growth.moves(c) or (c.shape is not None and c.shape.course.way == "steady")
+        first = tell(first, " whose shape hardly changes" if steady else " that changes slowly")
     elif drift:
         slow = " slowly," if relative_lengthscale(c) > VERY_SMOOTH else ""
         first = tell(first, f" whose shape drifts{slow} over about {lengthscale(c)}")

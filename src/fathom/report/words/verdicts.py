@@ -37,10 +37,10 @@ def failed(checks: Iterable[Check], level: float = LEVEL) -> list[Check]:
 
 
 def probability(p: float) -> str:
-    """A p-value as it is written: two decimals, three where two would hide it."""
+    """A p-value as it is written: two decimals, three where two would hide it or the side of 0.05 on which it lies."""
     if p < 0.001:
         return "p < 0.001"
-    return f"p = {p:.3f}" if p < 0.0095 else f"p = {p:.2f}"
+    return f"p = {p:.3f}" if p < 0.0095 or 0.045 <= p < 0.055 else f"p = {p:.2f}"
 
 
 def axis_for(known: Columns | TimeRule | None) -> Axis:
@@ -79,6 +79,12 @@ def alternates(check: Check) -> bool:
     return check.detail.get("steps", math.inf) < 2.2
 
 
+def cycle_of(axis: Axis, period: float) -> str:
+    """ "yearly cycle" or "cycle of about 3.6 years"."""
+    name, length = axis.cycle(period)
+    return f"{name} cycle" if name else f"cycle of {length}"
+
+
 def _rhythm(check: Check, axis: Axis, passed: bool) -> str:
     period, named = axis.length(check.detail["period"], 2), not (slow(check) or alternates(check))
     if passed and named:
@@ -86,7 +92,7 @@ def _rhythm(check: Check, axis: Axis, passed: bool) -> str:
     if passed:
         return "nothing left that repeats"
     if named:
-        return f"a cycle of about {period} {{perhaps}}remains unexplained"
+        return f"a {cycle_of(axis, check.detail['period'])} {{perhaps}}remains unexplained"
     if slow(check):
         return f"a slow movement over the whole {axis.record} {{perhaps}}remains unexplained"
     return "residuals {perhaps}go up and down from one observation to the next"
@@ -174,7 +180,8 @@ def _cycle(check: Check, axis: Axis, passed: bool) -> str:
     if more and check.detail.get("own"):
         return "this part {perhaps}repeats more strongly than its description says"
     if more:
-        return f"this part {{perhaps}}hides a cycle of about {period} that its description does not mention"
+        hidden = cycle_of(axis, check.detail["period"])
+        return f"this part {{perhaps}}hides a {hidden} that its description does not mention"
     rest = "" if slow(check) or alternates(check) else f"; its strongest cycle is of about {period}"
     return f"this part {{perhaps}}repeats less than its description says{rest}"
 
