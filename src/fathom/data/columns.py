@@ -28,10 +28,11 @@ class Columns:
     units: dict[str, str] = field(default_factory=dict)
     time: int | None = None
     rule: TimeRule | None = None
+    marks: tuple[str, str] = ("", "")  # of points and commas, those that were decimal and those between thousands
 
     def to_dict(self) -> Facts:
         """Plain values for JSON."""
-        return asdict(self) | {"names": list(self.names), "target": list(self.target)}
+        return asdict(self) | {key: list(getattr(self, key)) for key in ("names", "target", "marks")}
 
     @classmethod
     def from_dict(cls, stored: Facts) -> Columns:
@@ -40,7 +41,8 @@ class Columns:
             names, target = tuple(map(str, stored["names"])), tuple(map(str, stored["target"]))
             rule = None if stored["rule"] is None else _rule(stored["rule"])
             time = None if stored["time"] is None else range(len(names))[stored["time"]]
-            return cls(names, target, dict(stored["units"]), time, rule)
+            decimal, grouping = map(str, stored.get("marks", ("", "")))
+            return cls(names, target, dict(stored["units"]), time, rule, (decimal, grouping))
         except (LookupError, TypeError, ValueError) as error:
             raise DataError(f"the stored column description is damaged ({error}): save the model again") from None
 

@@ -33,6 +33,7 @@ class Dataset:
     - `time`: which column of `X` is the time, if any; `time_kind`: whether it came from dates ("date"), holds years
       ("decimal year") or other numbers ("number"). `rule` is the map between dates and the numbers in `X`.
     - `notes`: sentences on what was done to the data on the way in.
+    - `marks`: how the file writes numbers: of points and commas, the decimal ones and those between thousands.
 
     Arrays are read-only. NaN in `y` marks a missing output.
     """
@@ -47,6 +48,7 @@ class Dataset:
     notes: tuple[str, ...] = ()
     source: str = ""
     rule: TimeRule | None = None
+    marks: tuple[str, str] = ("", "")
 
     def __post_init__(self) -> None:
         X, y = read_only(self.X), read_only(self.y)
@@ -76,7 +78,7 @@ class Dataset:
     @property
     def columns(self) -> Columns:
         """The description with which `read_inputs` reads another file for the same model."""
-        return Columns(self.names, self.target, dict(self.units), self.time, self.rule)
+        return Columns(self.names, self.target, dict(self.units), self.time, self.rule, self.marks)
 
     def rows(self, index: ArrayLike | slice) -> Dataset:
         """The data set of some rows, by numbers, mask or slice."""

@@ -1,0 +1,56 @@
+"""What may have been misread by 1000: said in notes when a model is fitted, refused when one predicts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from fathom.data.numbers import first_open, mixes, parse_number
+from fathom.data.table import Table
+
+_CALLED = {".": "point", ",": "comma"}
+
+
+def remarks(table: Table, columns: Sequence[int]) -> tuple[str, ...]:
+    """A sentence for each way in which numbers of these columns may have been misread, with the first such cell."""
+    return (*_open_marks(table, columns), *_mixtures(table, columns))
+
+
+def refuse(table: Table, column: int) -> None:
+    """Refuse a number that may be wrong by 1000; a point that is read as the decimal mark may stay."""
+    for mark in _CALLED:
+        row = first_open(table.cells[column], mark) if table.marks.doubt(mark) else None
+        if row is not None and not mark == table.marks.point == ".":
+            raise table.open_error(column, row)
+
+
+def _open_marks(table: Table, columns: Sequence[int]) -> Iterator[str]:
+    marks = table.marks
+    for mark, called in _CALLED.items():
+        if marks.doubt(mark) == "":
+            continue
+        if mark in marks.decimal + marks.grouping:
+            why = f"other numbers of the file use the {called} both ways"
+        elif mark == marks.point or not marks.decimal:
+            why = f"no other number of the file tells whether the {called} is decimal or groups thousands"
+        else:
+            why = f"the {_CALLED[marks.point]} is the decimal mark of the file"
+        for column in columns:
+            if (row := first_open(table.cells[column], mark)) is not None:
+                yield f"{_reading(table, column, row)}: {why}."
+                break
+
+
+def _mixtures(table: Table, columns: Sequence[int]) -> Iterator[str]:
+    mark = table.marks.point
+    if table.marks.doubt(mark) != "":
+        return  # said already
+    for column in columns:
+        row = first_open(table.cells[column], mark) if mixes(table.cells[column], mark) else None
+        if row is not None:
+            yield f"{_reading(table, column, row)}, beside whole numbers: if it is more than 1000, leave out its mark."
+
+
+def _reading(table: Table, column: int, row: int) -> str:
+    cell = table.cells[column][row]
+    value = parse_number(cell, table.marks.point)
+    return f"{cell!r} (column {table.names[column]!r}, {table.where(row)}) was read as {value:.15g}"

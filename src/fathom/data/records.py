@@ -1,0 +1,202 @@
+"""Lines of text into records: comments above the header, the separator, quotes, and rows of the wrong length."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fathom.data.columns import DataError
+from fathom.data.messages import quoted
+from fathom.data.numbers import is_number
+
+MISSING = frozenset({"", "na", "n/a", "#n/a", "nan", "null", "none", "?", "-", "--", "."})
+MOST_CELLS = 100_000_000  # of text, each an object in memory
+LONGEST_NAME = 1000  # characters
+
+_SEPARATORS = ",;\t|"
+_CHOSEN = re.compile(r'"?sep=([^\w\s".+-]|[ \t])"?', re.IGNORECASE)  # the first line of a spreadsheet's CSV
+_DATE = re.compile(r"\d{4}[-/]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2}")
+_SAMPLE = 50  # lines from which the separator is guessed
+
+
+@dataclass(frozen=True)
+class Records:
+    """The header and the rows of a file, cut into fields, with the line on which each row begins."""
+
+    header: list[str]
+    rows: list[list[str]]  # of the same length as the header
+    lines: np.ndarray
+    separator: str
+    notes: tuple[str, ...] = ()
+
+
+def is_missing(field: str) -> bool:
+    """True for what people write where a value is missing."""
+    return len(field) < 5 and field.lower() in MISSING
+
+
+def is_value(field: str) -> bool:
+    """True for a number or the beginning of a date."""
+    return is_number(field) or _DATE.match(field) is not None
+
+
+def read_records(text: str, path: Path) -> Records:
+    """Cut the text of a file into a header and rows, or say in one line why that cannot be done."""
+    skipped, separator = _top(text)
+    sample = list(islice(io.StringIO(text), skipped, skipped + _SAMPLE))
+    if not sample:
+        raise DataError(f"{path} is empty: it needs a header line with column names and rows of values below it")
+    if not separator:
+        separator = "\t" if {".tsv", ".tab"} & set(path.suffixes) else _separator(sample)
+    if text.count(separator) + text.count("\n") > MOST_CELLS:
+        raise DataError(f"{path} holds more than {MOST_CELLS:,} cells: take a part of its rows or columns")
+    rows, lines, notes = _cut(text, skipped, separator, path)
+    header = [" ".join(name.split()) for name in rows.pop(0)]
+    _check_header(header, path, int(lines[0]))
+    return _even(Records(header, rows, lines[1:], separator, notes), text, path)
+
+
+def _top(text: str) -> tuple[int, str]:
+    """The number of lines above the header, blank ones and comments, and the separator that one of them may choose."""
+    skipped, separator = 0, ""
+    for line in io.StringIO(text):
+        chosen = None if separator else _CHOSEN.fullmatch(line.rstrip("\n").lstrip("\ufeff"))
+        if chosen:
+            separator = chosen[1]
+        elif line.strip() and not line.startswith("#"):
+            break
+        skipped += 1
+    return skipped, separator
+
+
+def _reader(lines: Sequence[str] | Iterator[str], separator: str) -> Any:
+    return csv.reader(lines, delimiter=separator, skipinitialspace=separator != " ")
+
+
+def _separator(lines: Sequence[str]) -> str:
+    """The separator that cuts the first lines into the same number (two or more) of fields as the header.
+
+    Where several do, the one that leaves most fields readable.
+    """
+
+    def score(separator: str) -> tuple[float, float, int]:
+        try:
+            records = [record for record in _reader(lines, separator) if record] or [[]]
+        except csv.Error:
+            return 0.0, 0.0, 0
+        width = len(records[0])
+        same = float(np.mean([len(record) - width in (0, 1) for record in records]))
+        fields = [field.strip() for record in records[1:11] for field in record[:_SAMPLE]]
+        readable = sum(is_missing(field) or is_value(field) for field in fields) / max(1, len(fields))
+        return (same, readable, width) if width > 1 else (0.0, 0.0, 0)
+
+    return max(_SEPARATORS, key=score)
+
+
+def _cut(text: str, skipped: int, separator: str, path: Path) -> tuple[list[list[str]], np.ndarray, tuple[str, ...]]:
+    """Records, the line on which each begins, and what is to be said of them."""
+    reader = _reader(islice(io.StringIO(text), skipped, None), separator)
+    try:
+        rows = list(reader)
+    except csv.Error:
+        pass  # told below, where the record begins
+    else:
+        if reader.line_num == len(rows):
+            return rows, skipped + 1 + np.arange(len(rows)), ()
+    return _cut_slowly(list(io.StringIO(text))[skipped:], skipped, separator, path)
+
+
+def _cut_slowly(
+    lines: list[str], skipped: int, separator: str, path: Path
+) -> tuple[list[list[str]], np.ndarray, tuple[str, ...]]:
+    """The same where some records span lines; each of them has to be quoted as it should be."""
+    reader, proper = _reader(lines, separator), _proper(separator)
+    rows: list[list[str]] = []
+    starts: list[int] = []
+    doubtful: list[tuple[int, int]] = []
+    end = 0
+    try:
+        for record in reader:
+            start, end = end, reader.line_num
+            if end > start + 1:
+                if not proper.fullmatch("".join(lines[start:end])):
+                    raise _never_closed(path, skipped + start + 1)
+                inner = _reader(lines[start + 1 : end], separator) if rows else ()
+                if len(rows[0] if rows else record) in map(len, inner):
+                    doubtful.append((skipped + start + 1, skipped + end))
+            rows.append(record)
+            starts.append(skipped + start + 1)
+    except csv.Error:
+        if reader.line_num > end + 1:
+            raise _never_closed(path, skipped + end + 1) from None
+        limit = f"{csv.field_size_limit():,} characters"
+        raise DataError(f"{path}, line {skipped + end + 1} has a cell of more than {limit}: shorten it") from None
+    return rows, np.array(starts), _spanning(doubtful)
+
+
+def _proper(separator: str) -> re.Pattern[str]:
+    """Fields of which every quoted one ends at its closing quotation mark."""
+    sep = re.escape(separator)
+    quoted_field = rf'"[^"]*+(?:""[^"]*+)*+"[^\S\n{sep}]*+'
+    field = rf'[ ]*+(?:{quoted_field}|[^"{sep}\n][^{sep}\n]*+|)'
+    return re.compile(rf"{field}(?:{sep}{field})*+\n?")
+
+
+def _never_closed(path: Path, line: int) -> DataError:
+    return DataError(f"{path}, line {line} has a quotation mark that is never closed: close or remove it")
+
+
+def _spanning(doubtful: Sequence[tuple[int, int]]) -> tuple[str, ...]:
+    if not doubtful:
+        return ()
+    (start, end), more = doubtful[0], len(doubtful) - 1
+    others = f" So do {more} more." if more else ""
+    return (
+        f"A cell that begins on line {start} ends on line {end}, and its lines look like rows: "
+        f"if they are, remove the quotation marks about them.{others}",
+    )
+
+
+def _check_header(header: Sequence[str], path: Path, line: int) -> None:
+    if all(is_value(name) or is_missing(name) for name in header):
+        names = ",".join(["time", "y"] if len(header) == 2 else [f"x{i + 1}" for i in range(len(header) - 1)] + ["y"])
+        example = names if len(header) <= _SAMPLE else "x1,x2,...,y"
+        raise DataError(f"{path}, line {line} holds values, not column names: add a header line such as {example!r}")
+    place, longest = max(enumerate(header, start=1), key=lambda item: len(item[1]))
+    if len(longest) > LONGEST_NAME:
+        raise DataError(
+            f"{path}, line {line}: the name of column {place} has {len(longest):,} characters: "
+            f"shorten it to {LONGEST_NAME:,} at most"
+        )
+
+
+def _even(records: Records, text: str, path: Path) -> Records:
+    """Rows of the same length: short ones are filled up, of long ones empty fields are cut off."""
+    header, rows, lines, notes = records.header, records.rows, records.lines, records.notes
+    width = len(header)
+    beyond = [
+        k for k, row in enumerate(rows) if len(row) > width and not all(is_missing(f.strip()) for f in row[width:])
+    ]
+    if beyond:
+        filled = [k for k, row in enumerate(rows) if any(field.strip() for field in row)]
+        if not all(len(rows[k]) == width + 1 and rows[k][width].strip() for k in filled):
+            k = beyond[0]
+            raise DataError(
+                f"{path}, line {lines[k]} has {len(rows[k])} fields where the header names {width}: "
+                f"correct the line, or put quotes around a field that contains {records.separator!r}"
+            )
+        first = f"{quoted(rows[filled[0]][0])} on line {lines[filled[0]]}"
+        notes = (*notes, f"Rows have one field more than the header names: the first, such as {first}, has no name.")
+        header, width = ["", *header], width + 1  # R writes row names without a header of their own
+    for k, row in enumerate(rows):
+        if len(row) != width:
+            rows[k] = row[:width] + [""] * (width - len(row))
+    return Records(header, rows, lines, records.separator, notes)
