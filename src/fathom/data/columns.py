@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,6 +19,17 @@ class DataError(ValueError):
     """Bad data, told in one line that names the column, row or option and the remedy."""
 
 
+class Dialect(NamedTuple):
+    """How a file writes numbers: its separator and, of points and commas, the decimal ones and those of thousands."""
+
+    separator: str = ""  # empty for a data frame
+    decimal: str = ""
+    grouping: str = ""
+
+
+UNKNOWN = Dialect()
+
+
 @dataclass(frozen=True)
 class Columns:
     """What must be known of the columns to read inputs for a fitted model; goes into model files as JSON."""
@@ -28,11 +39,11 @@ class Columns:
     units: dict[str, str] = field(default_factory=dict)
     time: int | None = None
     rule: TimeRule | None = None
-    marks: tuple[str, str] = ("", "")  # of points and commas, those that were decimal and those between thousands
+    dialect: Dialect = UNKNOWN
 
     def to_dict(self) -> Facts:
         """Plain values for JSON."""
-        return asdict(self) | {key: list(getattr(self, key)) for key in ("names", "target", "marks")}
+        return asdict(self) | {key: list(getattr(self, key)) for key in ("names", "target", "dialect")}
 
     @classmethod
     def from_dict(cls, stored: Facts) -> Columns:
@@ -41,8 +52,8 @@ class Columns:
             names, target = tuple(map(str, stored["names"])), tuple(map(str, stored["target"]))
             rule = None if stored["rule"] is None else _rule(stored["rule"])
             time = None if stored["time"] is None else range(len(names))[stored["time"]]
-            decimal, grouping = map(str, stored.get("marks", ("", "")))
-            return cls(names, target, dict(stored["units"]), time, rule, (decimal, grouping))
+            dialect = Dialect(*map(str, stored.get("dialect", ())))
+            return cls(names, target, dict(stored["units"]), time, rule, dialect)
         except (LookupError, TypeError, ValueError) as error:
             raise DataError(f"the stored column description is damaged ({error}): save the model again") from None
 

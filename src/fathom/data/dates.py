@@ -25,7 +25,7 @@ MONTHS = (
 
 _CLOCK = (
     r"(?:[T ]\s*(?P<H>\d{1,2}):(?P<M>\d{2})(?::(?P<S>\d{2}(?:\.\d+)?))?"
-    r"(?P<p>\s*[AaPp][Mm])?\s*(?P<z>Z|UTC|[-+]\d{2}:?\d{2})?)?"
+    r"(?P<p>\s*[AaPp][Mm])?\s*(?P<z>(?i:Z|UTC)|[-+]\d{2}:?\d{2})?)?"
 )
 _WORD = (
     r"(?P<b>(?i:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"
@@ -43,15 +43,12 @@ _FAMILIES = tuple(
         r"[Qq](?P<q>[1-4])[-/ ]?(?P<Y>\d{4})",
     )
 )
-# Numbers unless all of a column look so. The first is never a number, with the zero that one of its cells must have.
+# A number unless one of the column begins with a zero.
 _YEAR, _MONTH = r"(?P<Y>1[5-9]\d\d|20\d\d)", r"(?P<m>0[1-9]|1[0-2])"
 _PADDED = re.compile(rf"{_MONTH}\.{_YEAR}")
-_COMPACT = (
-    re.compile(_YEAR + _MONTH),
-    re.compile(_YEAR + _MONTH + r"(?P<d>0[1-9]|[12]\d|3[01])"),
-    re.compile(rf"(?P<m>0?[1-9]|1[0-2])\.{_YEAR}"),
-    re.compile(rf"{_YEAR}\.{_MONTH}"),
-)
+# Numbers unless all of a column look so, and its name says that they are dates; of the next two, most.
+_DOTTED = (re.compile(rf"(?P<m>0?[1-9]|1[0-2])\.{_YEAR}"), re.compile(rf"{_YEAR}\.{_MONTH}"))
+_COMPACT = (re.compile(_YEAR + _MONTH), re.compile(_YEAR + _MONTH + r"(?P<d>0[1-9]|[12]\d|3[01])"), *_DOTTED)
 _SHORT_YEAR = re.compile(r"\d{1,2}([-/.])(\d{1,2}|[A-Za-z]{3})\1\d{2}(\s.*)?")
 _FIELD = {"m": "{m:02}", "m2": "{m:02}", "d": "{d:02}", "d2": "{d:02}", "H": "{H:02}"}
 _TOKEN = re.compile(r"\{(?:[YqSF]|[bB](?::upper|:lower)?|[mdHM](?::02)?)\}")
@@ -125,10 +122,10 @@ def read_dates(cells: Cells, name: str, where: Where, form: str = "", compact: b
         return None
     family = families[int(np.argmax(hits))]
     found = [match for cell in cells[rows] if (match := family.fullmatch(cell))]
-    if family is _PADDED and not any(cell.startswith("0") for cell in cells[rows]):
-        return None
+    if family is _PADDED and not any(match["m"].startswith("0") for match in found):
+        return None  # rates of exchange, such as 10.1523
     if len(found) < len(rows):
-        if family in (_PADDED, *_COMPACT):
+        if family in _DOTTED:
             return None  # plain numbers, some of which happen to look like dates
         other = next(k for k, cell in enumerate(cells[rows]) if not family.fullmatch(cell))
         raise _Column(name, where, cells, rows, ()).error(other, _NOT_A_DATE)
@@ -206,7 +203,7 @@ def _assemble(column: _Column, like: str) -> Dates:
         # Summer and winter time alternate: only a common clock keeps equal steps equal.
         moments = moments - zone
         notes = (*notes, f"Times in {column.name!r} have several UTC offsets and were put in UTC.")
-        form = re.sub(r"(?:Z|UTC|[-+]\d{2}:?\d{2})$", "Z", form)
+        form = re.sub(r"(?:(?i:Z|UTC)|[-+]\d{2}:?\d{2})$", "Z", form)
     full = np.zeros(len(column.cells), dtype=np.int64)
     full[column.rows] = moments
     return Dates(full, column.cells == "", form, notes)
@@ -263,7 +260,7 @@ def _clock(group: dict[str, str]) -> int:
 
 def _zone(text: str | None) -> int:
     """Minutes ahead of UTC; more than there are if the text says 99 minutes."""
-    if not text or text in ("Z", "UTC"):
+    if not text or text.upper() in ("Z", "UTC"):
         return 0
     hours, minutes = int(text[1:3]), int(text[-2:])
     return (-1 if text[0] == "-" else 1) * (60 * hours + minutes if minutes < 60 else _FURTHEST)
@@ -272,7 +269,7 @@ def _zone(text: str | None) -> int:
 def _order(column: _Column, like: str) -> tuple[bool, tuple[str, ...]]:
     """Whether 03/04/1949 is the third of April, judged from the whole column, and a note where it is a guess."""
     if not column.has("i"):
-        dotted = column.found[0].re is _COMPACT[-1]
+        dotted = column.found[0].re is _DOTTED[-1]
         return False, (column.note(0, "a month, not as a decimal year"),) if dotted else ()
     first, second = column.numbers("i"), column.numbers("j")
     day, month = np.any(first > 12), np.any(second > 12)

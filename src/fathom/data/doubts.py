@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from fathom.data.messages import count
 from fathom.data.numbers import first_open, mixes, parse_number
 from fathom.data.table import Table
 
 _CALLED = {".": "point", ",": "comma"}
+_MOST = 5  # columns that one sentence names
 
 
 def remarks(table: Table, columns: Sequence[int]) -> tuple[str, ...]:
@@ -16,10 +18,10 @@ def remarks(table: Table, columns: Sequence[int]) -> tuple[str, ...]:
 
 
 def refuse(table: Table, column: int) -> None:
-    """Refuse a number that may be wrong by 1000; a point that is read as the decimal mark may stay."""
+    """Refuse a number that may be wrong by 1000; but where commas separate, a point is the decimal mark."""
     for mark in _CALLED:
         row = first_open(table.cells[column], mark) if table.marks.doubt(mark) else None
-        if row is not None and not mark == table.marks.point == ".":
+        if row is not None and not (mark == "." and table.separator in ("", ",")):
             raise table.open_error(column, row)
 
 
@@ -34,10 +36,11 @@ def _open_marks(table: Table, columns: Sequence[int]) -> Iterator[str]:
             why = f"no other number of the file tells whether the {called} is decimal or groups thousands"
         else:
             why = f"the {_CALLED[marks.point]} is the decimal mark of the file"
-        for column in columns:
-            if (row := first_open(table.cells[column], mark)) is not None:
-                yield f"{_reading(table, column, row)}: {why}."
-                break
+        found = {c: row for c in columns if (row := first_open(table.cells[c], mark)) is not None}
+        if found:
+            cells = [_reading(table, *place) for place in found.items()]
+            more = f", and so on in {count(len(cells) - _MOST, 'more column')}" if len(cells) > _MOST else ""
+            yield f"{', '.join(cells[:_MOST])}{more}: {why}."
 
 
 def _mixtures(table: Table, columns: Sequence[int]) -> Iterator[str]:

@@ -14,6 +14,8 @@ from typing import Literal
 
 import numpy as np
 
+from fathom.data.columns import UNKNOWN, Dialect
+
 Cells = np.ndarray  # (N,) object array of stripped text, "" where a value is missing
 Doubt = Literal["", "open", "contrary"]
 Use = tuple[str, Literal["decimal", "grouping", "open"]]  # a mark, and what it is for
@@ -105,25 +107,24 @@ class Marks:
     open: str = ""  # those of numbers that show neither
 
     @classmethod
-    def of(
-        cls, columns: Sequence[Cells], plain: Sequence[bool], separator: str, known: tuple[str, str] = ("", "")
-    ) -> Marks:
+    def of(cls, columns: Sequence[Cells], plain: Sequence[bool], separator: str, earlier: Dialect = UNKNOWN) -> Marks:
         """The marks of a table, of which some columns are `plain` (see `as_floats`).
 
-        `known` are the marks that are decimal and that group in an earlier file; they count where this one is silent.
-        Where nothing tells, a point is decimal, and so is a comma after semicolons, which spreadsheets write in
-        countries of the decimal comma.
+        Where the table is silent, an `earlier` file counts if it has the same separator. Where nothing tells, a point
+        is decimal, and so is a comma after semicolons, which spreadsheets write in countries of the decimal comma.
         """
-        uses: set[Use] = set()
+        uses: set[Use] = set() if separator else {(".", "decimal")}
         for cells, only_points in zip(columns, plain, strict=True):
             if not only_points:
                 uses |= _uses(cells)
             elif (".", "decimal") not in uses:
                 uses |= _uses_of_points(cells)
         decimal, grouping, unknown = ({mark for mark, use in uses if use == kind} for kind in _KINDS)
+        same = earlier.separator == separator
+        known = (set(earlier.decimal), set(earlier.grouping)) if same else (set[str](), set[str]())
         likely = "," if separator == ";" and "," in unknown else "."
-        point = "." if separator == "," else _point(decimal, grouping) or _point(*map(set, known)) or likely
-        decimal, grouping = decimal | (set(known[0]) - grouping), grouping | (set(known[1]) - decimal)
+        point = "." if separator in ("", ",") else _point(decimal, grouping) or _point(*known) or likely
+        decimal, grouping = decimal | (known[0] - grouping), grouping | (known[1] - decimal)
         return cls(point, *("".join(sorted(marks)) for marks in (decimal, grouping, unknown)))
 
     def doubt(self, mark: str) -> Doubt:

@@ -67,7 +67,7 @@ def assemble(
         notes=table.notes + roles.notes + understood + unsure + dropped + ordered + constant + _duplicates(X, y),
         source=table.source,
         rule=rule,
-        marks=table.marks.known(),
+        dialect=table.dialect,
     )
     return dataset, rows
 
@@ -75,8 +75,7 @@ def assemble(
 def inputs(source: str | Path | pd.DataFrame, columns: Columns) -> np.ndarray:
     """See `fathom.data.read_inputs`."""
     table = read_table(source) if isinstance(source, str | Path) else table_of_frame(source)
-    decimal, grouping = (earlier + own for earlier, own in zip(columns.marks, table.known, strict=True))
-    table = replace(table, known=(decimal, grouping))
+    table = replace(table, earlier=columns.dialect)
     X = np.empty((table.n_rows, len(columns.names)))
     for k, name in enumerate(columns.names):
         i = table.find(name)

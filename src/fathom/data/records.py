@@ -7,7 +7,7 @@ import io
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -61,17 +61,17 @@ def read_records(text: str, path: Path) -> Records:
     rows, lines, notes = _cut(text, skipped, separator, path)
     header = [" ".join(name.split()) for name in rows.pop(0)]
     _check_header(header, path, int(lines[0]))
-    return _even(Records(header, rows, lines[1:], separator, notes), text, path)
+    return _even(Records(header, rows, lines[1:], separator, notes), path)
 
 
 def _top(text: str) -> tuple[int, str]:
-    """The number of lines above the header, blank ones and comments, and the separator that one of them may choose."""
+    """The number of lines above the header, empty ones and comments, and the separator that one of them may choose."""
     skipped, separator = 0, ""
     for line in io.StringIO(text):
         chosen = None if separator else _CHOSEN.fullmatch(line.rstrip("\n").lstrip("\ufeff"))
         if chosen:
             separator = chosen[1]
-        elif line.strip() and not line.startswith("#"):
+        elif line.strip(_SEPARATORS + " \n") and not line.startswith("#"):
             break
         skipped += 1
     return skipped, separator
@@ -82,36 +82,34 @@ def _reader(lines: Sequence[str] | Iterator[str], separator: str) -> Any:
 
 
 def _separator(lines: Sequence[str]) -> str:
-    """The separator that cuts the first lines into the same number (two or more) of fields as the header.
+    """The separator that cuts most of the first lines like the header, into fields of which most can be read."""
 
-    Where several do, the one that leaves most fields readable.
-    """
-
-    def score(separator: str) -> tuple[float, float, int]:
+    def score(separator: str) -> tuple[float, int]:
         try:
             records = [record for record in _reader(lines, separator) if record] or [[]]
         except csv.Error:
-            return 0.0, 0.0, 0
+            return 0.0, 0
         width = len(records[0])
         same = float(np.mean([len(record) - width in (0, 1) for record in records]))
         fields = [field.strip() for record in records[1:11] for field in record[:_SAMPLE]]
         readable = sum(is_missing(field) or is_value(field) for field in fields) / max(1, len(fields))
-        return (same, readable, width) if width > 1 else (0.0, 0.0, 0)
+        return (same * (0.1 + readable), width) if width > 1 else (0.0, 0)
 
     return max(_SEPARATORS, key=score)
 
 
 def _cut(text: str, skipped: int, separator: str, path: Path) -> tuple[list[list[str]], np.ndarray, tuple[str, ...]]:
     """Records, the line on which each begins, and what is to be said of them."""
-    reader = _reader(islice(io.StringIO(text), skipped, None), separator)
+    end = ["\n"]  # belongs to the last record if a quotation mark is open
+    reader = _reader(chain(islice(io.StringIO(text), skipped, None), end), separator)
     try:
         rows = list(reader)
     except csv.Error:
         pass  # told below, where the record begins
     else:
         if reader.line_num == len(rows):
-            return rows, skipped + 1 + np.arange(len(rows)), ()
-    return _cut_slowly(list(io.StringIO(text))[skipped:], skipped, separator, path)
+            return rows[:-1], skipped + np.arange(1, len(rows)), ()
+    return _cut_slowly([*islice(io.StringIO(text), skipped, None), *end], skipped, separator, path)
 
 
 def _cut_slowly(
@@ -139,7 +137,7 @@ def _cut_slowly(
             raise _never_closed(path, skipped + end + 1) from None
         limit = f"{csv.field_size_limit():,} characters"
         raise DataError(f"{path}, line {skipped + end + 1} has a cell of more than {limit}: shorten it") from None
-    return rows, np.array(starts), _spanning(doubtful)
+    return rows[:-1], np.array(starts[:-1]), _spanning(doubtful)
 
 
 def _proper(separator: str) -> re.Pattern[str]:
@@ -178,25 +176,34 @@ def _check_header(header: Sequence[str], path: Path, line: int) -> None:
         )
 
 
-def _even(records: Records, text: str, path: Path) -> Records:
+def _even(records: Records, path: Path) -> Records:
     """Rows of the same length: short ones are filled up, of long ones empty fields are cut off."""
     header, rows, lines, notes = records.header, records.rows, records.lines, records.notes
     width = len(header)
-    beyond = [
-        k for k, row in enumerate(rows) if len(row) > width and not all(is_missing(f.strip()) for f in row[width:])
-    ]
-    if beyond:
-        filled = [k for k, row in enumerate(rows) if any(field.strip() for field in row)]
-        if not all(len(rows[k]) == width + 1 and rows[k][width].strip() for k in filled):
-            k = beyond[0]
-            raise DataError(
-                f"{path}, line {lines[k]} has {len(rows[k])} fields where the header names {width}: "
-                f"correct the line, or put quotes around a field that contains {records.separator!r}"
-            )
+    filled = [k for k, row in enumerate(rows) if any(field.strip() for field in row)]
+    long = [k for k in filled if len(rows[k]) > width]
+    beyond = [k for k in long if not all(is_missing(field.strip()) for field in rows[k][width:])]
+    if beyond and _have_names(rows, filled, width):
         first = f"{quoted(rows[filled[0]][0])} on line {lines[filled[0]]}"
         notes = (*notes, f"Rows have one field more than the header names: the first, such as {first}, has no name.")
-        header, width = ["", *header], width + 1  # R writes row names without a header of their own
+        header, width = ["", *header], width + 1
+    elif beyond:
+        k = beyond[0]
+        raise DataError(
+            f"{path}, line {lines[k]} has {len(rows[k])} fields where the header names {width}: "
+            f"correct the line, or put quotes around a field that contains {records.separator!r}"
+        )
+    elif 0 < len(long) < len(filled):
+        k = long[0]
+        extra = f"{len(rows[k])} fields where the header names {width}"
+        notes = (*notes, f"Line {lines[k]} has {extra}; those without a name are empty.")
     for k, row in enumerate(rows):
         if len(row) != width:
             rows[k] = row[:width] + [""] * (width - len(row))
     return Records(header, rows, lines, records.separator, notes)
+
+
+def _have_names(rows: list[list[str]], filled: list[int], width: int) -> bool:
+    """True if each row has a field more than the header, as R writes row names, and few lack the last one."""
+    named = all(len(rows[k]) == width + 1 and rows[k][0].strip() for k in filled)
+    return named and 2 * sum(bool(rows[k][width].strip()) for k in filled) > len(filled)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fathom.data.columns import UNKNOWN, Dialect
 from fathom.data.columns import DataError as DataError
 from fathom.data.messages import did_you_mean as did_you_mean
 from fathom.data.messages import listing as listing
@@ -41,10 +42,10 @@ class Table:
     source: str
     headers: tuple[str, ...]  # as written, "CO2 (ppm)"
     cells: tuple[Cells, ...]
-    separator: str = ","
+    separator: str = ","  # empty if the table is no file; its numbers have points then
     notes: tuple[str, ...] = ()
     lines: np.ndarray = field(default_factory=lambda: np.arange(0))  # of a file, on which its rows begin
-    known: tuple[str, str] = ("", "")  # see `Marks.of`
+    earlier: Dialect = UNKNOWN  # of the file to which a model was fitted
 
     @property
     def n_rows(self) -> int:
@@ -67,7 +68,13 @@ class Table:
     @cached_property
     def marks(self) -> Marks:
         """The decimal mark of the table, and what its cells tell about points and commas."""
-        return Marks.of(self.cells, [values is not None for values in self._floats], self.separator, self.known)
+        plain = [values is not None for values in self._floats]
+        return Marks.of(self.cells, plain, self.separator, self.earlier)
+
+    @property
+    def dialect(self) -> Dialect:
+        """How numbers of this table were read, for the next one like it."""
+        return Dialect(self.separator, *self.marks.known())
 
     def find(self, name: str, option: str = "") -> int:
         """Index of the column called `name`, by its plain name or its whole header."""
@@ -170,7 +177,7 @@ def table_of_frame(frame: pd.DataFrame) -> Table:
         column = frame.iloc[:, i]
         text = column.astype(str).to_numpy(dtype=object)
         columns.append(_cells(np.where(column.isna().to_numpy(), "", text)))
-    return Table("the data frame", headers, tuple(columns), known=(".", ""))
+    return Table("the data frame", headers, tuple(columns), separator="")
 
 
 def _check_duplicates(header: Sequence[str]) -> None:
