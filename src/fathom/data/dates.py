@@ -49,6 +49,7 @@ _PADDED = re.compile(rf"{_MONTH}\.{_YEAR}")
 # Numbers unless all of a column look so, and its name says that they are dates; of the next two, most.
 _DOTTED = (re.compile(rf"(?P<m>0?[1-9]|1[0-2])\.{_YEAR}"), re.compile(rf"{_YEAR}\.{_MONTH}"))
 _COMPACT = (re.compile(_YEAR + _MONTH), re.compile(_YEAR + _MONTH + r"(?P<d>0[1-9]|[12]\d|3[01])"), *_DOTTED)
+_NUMBER = re.compile(r"[-+]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][-+]?\d+)?")
 _SHORT_YEAR = re.compile(r"\d{1,2}([-/.])(\d{1,2}|[A-Za-z]{3})\1\d{2}(\s.*)?")
 _FIELD = {"m": "{m:02}", "m2": "{m:02}", "d": "{d:02}", "d2": "{d:02}", "H": "{H:02}"}
 _TOKEN = re.compile(r"\{(?:[YqSF]|[bB](?::upper|:lower)?|[mdHM](?::02)?)\}")
@@ -115,7 +116,8 @@ def read_dates(cells: Cells, name: str, where: Where, form: str = "", compact: b
     """
     rows = np.flatnonzero(cells != "")
     sample = cells[rows[:50]]
-    families = (*_FAMILIES, _PADDED, *_COMPACT) if compact else (*_FAMILIES, _PADDED)
+    numbers = 2 * sum(_NUMBER.fullmatch(cell) is not None for cell in sample) > len(sample)
+    families = (*(() if numbers else _FAMILIES), _PADDED, *(_COMPACT if compact else ()))
     hits = [sum(family.fullmatch(cell) is not None for cell in sample) for family in families]
     if not rows.size or 2 * max(hits) < len(sample):
         _refuse_short_years(sample, name, where, rows)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import csv
-import io
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -50,31 +49,42 @@ def is_value(field: str) -> bool:
 
 def read_records(text: str, path: Path) -> Records:
     """Cut the text of a file into a header and rows, or say in one line why that cannot be done."""
-    skipped, separator = _top(text)
-    sample = list(islice(io.StringIO(text), skipped, skipped + _SAMPLE))
+    skipped, start, separator = _top(text)
+    sample = list(islice(_lines(text, start), _SAMPLE))
     if not sample:
         raise DataError(f"{path} is empty: it needs a header line with column names and rows of values below it")
     if not separator:
         separator = "\t" if {".tsv", ".tab"} & set(path.suffixes) else _separator(sample)
     if text.count(separator) + text.count("\n") > MOST_CELLS:
         raise DataError(f"{path} holds more than {MOST_CELLS:,} cells: take a part of its rows or columns")
-    rows, lines, notes = _cut(text, skipped, separator, path)
+    rows, lines, notes = _cut(text, start, skipped, separator, path)
     header = [" ".join(name.split()) for name in rows.pop(0)]
-    _check_header(header, path, int(lines[0]))
+    notes = (*notes, *_check_header(header, path, int(lines[0])))
     return _even(Records(header, rows, lines[1:], separator, notes), path)
 
 
-def _top(text: str) -> tuple[int, str]:
-    """The number of lines above the header, empty ones and comments, and the separator that one of them may choose."""
-    skipped, separator = 0, ""
-    for line in io.StringIO(text):
+def _lines(text: str, start: int = 0) -> Iterator[str]:
+    """The lines of a text with their line feeds; `splitlines` would end some of them inside a cell."""
+    while start < len(text):
+        end = text.find("\n", start) + 1 or len(text)
+        yield text[start:end]
+        start = end
+
+
+def _top(text: str) -> tuple[int, int, str]:
+    """How many lines and characters stand above the header, and the separator that one of the lines may choose.
+
+    Those are empty lines, comments and, as spreadsheets write it, `sep=;`.
+    """
+    skipped, start, separator = 0, 0, ""
+    for line in _lines(text):
         chosen = None if separator else _CHOSEN.fullmatch(line.rstrip("\n").lstrip("\ufeff"))
         if chosen:
             separator = chosen[1]
         elif line.strip(_SEPARATORS + " \n") and not line.startswith("#"):
             break
-        skipped += 1
-    return skipped, separator
+        skipped, start = skipped + 1, start + len(line)
+    return skipped, start, separator
 
 
 def _reader(lines: Sequence[str] | Iterator[str], separator: str) -> Any:
@@ -98,10 +108,12 @@ def _separator(lines: Sequence[str]) -> str:
     return max(_SEPARATORS, key=score)
 
 
-def _cut(text: str, skipped: int, separator: str, path: Path) -> tuple[list[list[str]], np.ndarray, tuple[str, ...]]:
+def _cut(
+    text: str, start: int, skipped: int, separator: str, path: Path
+) -> tuple[list[list[str]], np.ndarray, tuple[str, ...]]:
     """Records, the line on which each begins, and what is to be said of them."""
     end = ["\n"]  # belongs to the last record if a quotation mark is open
-    reader = _reader(chain(islice(io.StringIO(text), skipped, None), end), separator)
+    reader = _reader(chain(_lines(text, start), end), separator)
     try:
         rows = list(reader)
     except csv.Error:
@@ -109,7 +121,7 @@ def _cut(text: str, skipped: int, separator: str, path: Path) -> tuple[list[list
     else:
         if reader.line_num == len(rows):
             return rows[:-1], skipped + np.arange(1, len(rows)), ()
-    return _cut_slowly([*islice(io.StringIO(text), skipped, None), *end], skipped, separator, path)
+    return _cut_slowly([*_lines(text, start), *end], skipped, separator, path)
 
 
 def _cut_slowly(
@@ -163,7 +175,8 @@ def _spanning(doubtful: Sequence[tuple[int, int]]) -> tuple[str, ...]:
     )
 
 
-def _check_header(header: Sequence[str], path: Path, line: int) -> None:
+def _check_header(header: Sequence[str], path: Path, line: int) -> tuple[str, ...]:
+    """Refuse a line of values and endless names; a note if the line may have been a row with a text in it."""
     if all(is_value(name) or is_missing(name) for name in header):
         names = ",".join(["time", "y"] if len(header) == 2 else [f"x{i + 1}" for i in range(len(header) - 1)] + ["y"])
         example = names if len(header) <= _SAMPLE else "x1,x2,...,y"
@@ -174,6 +187,11 @@ def _check_header(header: Sequence[str], path: Path, line: int) -> None:
             f"{path}, line {line}: the name of column {place} has {len(longest):,} characters: "
             f"shorten it to {LONGEST_NAME:,} at most"
         )
+    values = [name for name in header if is_value(name)]
+    steps = {int(b) - int(a) for a, b in pairwise(values)} if all(name.isdecimal() for name in values) else {0, 1}
+    if values and len(steps) != 1:  # as 1990, 2000, 2010 or the numbers of pixels would be
+        return (f"Line {line} was taken as column names, though it holds values such as {values[0]!r}.",)
+    return ()
 
 
 def _even(records: Records, path: Path) -> Records:
