@@ -117,15 +117,15 @@ def _scales(facts: Facts) -> Scales:
 
 def _check(model: DeepGP, like: DeepGP) -> None:
     """Raise an error unless the arrays are finite, and those of a model like this with any number of points."""
-    for layer, usual in zip(model.layers, like.layers, strict=True):
+    for depth, (layer, usual) in enumerate(zip(model.layers, like.layers, strict=True), start=1):
         m, g = _n_points(layer), _n_points(layer.orthogonal)
         if _shapes(layer) != usual.shapes(m, g) or not 0 < m <= MOST_POINTS:
-            raise Damaged("the shapes of the arrays of a layer do not fit together")
+            raise Damaged(f"the shapes of the arrays of layer {depth} do not fit together")
     rest, wanted = ((m.passing, m.likelihood, m.features) for m in (model, like))
     if _shapes(rest) != _shapes(wanted):
         raise Damaged("the shapes of the arrays after those of the layers are wrong")
     if not all(np.isfinite(np.asarray(values)).all() for values in arrays_in(model)):
-        raise Damaged("its numbers do not fit into single precision")
+        raise Damaged("its numbers are too large for its precision")
 
 
 def _n_points(points: Layer | OrthogonalPoints | None) -> int:

@@ -226,6 +226,9 @@ class Learner(Estimator):
         if name not in known:
             raise Damaged(f"its inference must be one of {', '.join(known)}, not {brief(name)}")
         kind = name if entry(told, "named", bool) else method(name)(**entry(told, "options", dict))
+        for key, sort in {"mean": str, "features": str, "dtype": str, "n_inducing": int}.items():
+            if params.get(key) is not None:
+                entry(params, key, sort)
         training = Training(**entry(description, "training", dict))
         model = cls(**params, inference=kind, training=training if training.changed() else None)
         n = entry(description, "n_inputs", int)

@@ -33,6 +33,7 @@ class Size(NamedTuple):
 
 
 MEMBERS = {"model.json": Size(16_000_000, 20), "arrays.safetensors": Size(64_000_000, 100)}
+MOST_NAMES = 10_000_000  # bytes in which arrays are named
 
 
 class ModelFileError(ValueError):
@@ -48,12 +49,22 @@ def save(model: Estimator, path: str | Path) -> None:
         raise ModelFileError(f"{name} cannot be saved: only {', '.join(ESTIMATORS)} can")
     description, arrays = model.to_state()
     header = {"format": "fathom", "version": ESTIMATORS[name].version, "model": name, "fathom": fathom.__version__}
+    texts = json.dumps(header | description, indent=1, default=_plain).encode()
     packed = to_bytes({k: np.ascontiguousarray(v) for k, v in arrays.items()})
-    contents = zip(MEMBERS.items(), (json.dumps(header | description, indent=1).encode(), packed), strict=True)
+    contents = zip(MEMBERS.items(), (texts, packed), strict=True)
     with replacing(path, ModelFileError) as temporary, zipfile.ZipFile(temporary, "w") as archive:
         for (member, size), content in contents:  # large ones stay as they are, so that no model looks like a bomb
             how = zipfile.ZIP_DEFLATED if len(content) <= size.free else zipfile.ZIP_STORED
             archive.writestr(member, content, how)
+
+
+def _plain(value: object) -> object:
+    """What JSON has in place of a parameter that came from NumPy or is a path."""
+    if isinstance(value, (np.generic, np.ndarray)):
+        return value.tolist()
+    if isinstance(value, Path):
+        return str(value)
+    raise ModelFileError(f"a model with {brief(value)} for a parameter cannot be saved")
 
 
 def load(path: str | Path) -> Estimator:
@@ -107,7 +118,7 @@ def _try_out(model: Estimator) -> None:
 
 def _in_short(problem: Exception) -> str:
     said = (str(problem).splitlines() or [""])[0]
-    return f"{type(problem).__name__}: {said if len(said) <= 300 else said[:300] + '…'}"
+    return f"{type(problem).__name__}: {said if len(said) <= 200 else said[:200] + '…'}"
 
 
 # -- the zip ---------------------------------------------------------------------------------------------------------
@@ -115,8 +126,6 @@ def _in_short(problem: Exception) -> str:
 
 def _read(path: Path) -> tuple[Facts, dict[str, np.ndarray]]:
     """The description and the arrays."""
-    from safetensors.numpy import load as from_bytes
-
     try:
         if not stat.S_ISREG(path.stat().st_mode):  # a pipe without a writer would be waited for
             raise ModelFileError(f"{path} is not a file")
@@ -127,10 +136,22 @@ def _read(path: Path) -> tuple[Facts, dict[str, np.ndarray]]:
         raise ModelFileError(f"cannot read {path}: {problem.strerror}") from None
     with file, _opened(path, file) as archive:
         texts, packed = (_member(path, archive, name) for name in MEMBERS)
+    name = "model.json"
     try:
-        return json.loads(texts), from_bytes(packed)
+        description = json.loads(texts)
+        name = "arrays.safetensors"
+        return description, _arrays(packed)
     except Exception as problem:  # of JSON, of safetensors, or of too little memory
-        raise ModelFileError(f"{path} is damaged: {_in_short(problem)}") from None
+        raise ModelFileError(f"{path} is damaged: its {name} cannot be read ({_in_short(problem)})") from None
+
+
+def _arrays(packed: bytes) -> dict[str, np.ndarray]:
+    """The arrays, unless the list of their names is too long to be one."""
+    from safetensors.numpy import load as from_bytes
+
+    if (length := int.from_bytes(packed[:8], "little")) > MOST_NAMES:
+        raise ValueError(f"a header of {length} bytes")
+    return from_bytes(packed)
 
 
 def _opened(path: Path, file: BinaryIO) -> zipfile.ZipFile:
@@ -153,4 +174,4 @@ def _member(path: Path, archive: zipfile.ZipFile, name: str) -> bytes:
         with archive.open(info) as member:
             return member.read(info.file_size)
     except Exception as problem:  # zipfile and zlib have many
-        raise ModelFileError(f"{path} is damaged: {_in_short(problem)}") from None
+        raise ModelFileError(f"{path} is damaged: its {name} cannot be unpacked ({_in_short(problem)})") from None
