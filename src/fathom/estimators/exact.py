@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from fathom.base.arrays import RandomState, seed_of
 from fathom.base.files import Facts
 from fathom.base.optimise import Result
+from fathom.base.stored import array, entry
 from fathom.data.columns import Scaler
 from fathom.estimators.base import LARGEST, Estimator, Predicts, short_text, with_row
 from fathom.gp.evidence import Mean
@@ -27,6 +28,16 @@ if TYPE_CHECKING:
     from fathom.base.arrays import Rows
 
 MOST_ROWS = 15_000  # an N×N matrix of 1.8 GB, of which a fit holds four
+
+
+def check_rows(n: int) -> None:
+    """Raise an error if there are too many rows for an exact GP."""
+    if n > MOST_ROWS:
+        raise ValueError(
+            f"{n} rows need a matrix of {8e-9 * n**2:.0f} GB: an exact GP takes up to "
+            f"{MOST_ROWS}; use SparseGPRegressor('vfe') or, for any number of rows, SparseGPRegressor('svgp') "
+            "(--model vfe or --model svgp of fathom fit)"
+        )
 
 
 class ExactRegressor(RegressorMixin, Predicts, Estimator):
@@ -57,12 +68,7 @@ class ExactRegressor(RegressorMixin, Predicts, Estimator):
         y = np.asarray(y, dtype=float)
         if max(np.abs(rows).max(), np.abs(y).max()) > LARGEST:
             raise ValueError(f"values beyond {LARGEST:.0e} cannot be squared: rescale the data")
-        if len(rows) > MOST_ROWS:
-            raise ValueError(
-                f"{len(rows)} rows need a matrix of {8e-9 * len(rows) ** 2:.0f} GB: an exact GP takes up to "
-                f"{MOST_ROWS}; use SparseGPRegressor('vfe') or, for any number of rows, SparseGPRegressor('svgp') "
-                "(--model vfe or --model svgp of fathom fit)"
-            )
+        check_rows(len(rows))
         return rows, y
 
     def _set_posterior(self, posterior: Posterior) -> None:
@@ -146,11 +152,13 @@ class ExactRegressor(RegressorMixin, Predicts, Estimator):
     @classmethod
     def from_state(cls, description: Facts, arrays: dict[str, np.ndarray]) -> Self:
         """The inverse of `to_state`."""
-        model = cls(**description["params"])
-        X, Y = arrays["X"], arrays["Y"]
+        model = cls(**entry(description, "params", dict))
+        X = array(arrays, "X", None, None)
+        check_rows(len(X))
         model._take_up(description, X.shape[1])
-        model._single, model.result_ = bool(description["single"]), None
-        kernel = bind(parse(description["kernel"]), X.shape[1])
+        model._single, model.result_ = entry(description, "single", bool), None
+        Y = array(arrays, "Y", len(X), 1 if model._single else len(model.scaler_.y_mean))
+        kernel = bind(parse(entry(description, "kernel", str)), X.shape[1])
         model._set_posterior(posterior_of(kernel, X, Y, model._mean()))
         return model
 

@@ -12,6 +12,7 @@ from fathom.base import linalg
 from fathom.base.arrays import Array, RandomState, seed_of
 from fathom.base.execute import Executor, executor
 from fathom.base.files import Facts
+from fathom.base.stored import entries, entry
 from fathom.data.columns import Columns, Scaler
 from fathom.data.dataset import Dataset
 from fathom.estimators.exact import ExactRegressor
@@ -215,8 +216,16 @@ class KernelSearch(ExactRegressor):
     @classmethod
     def from_state(cls, description: Facts, arrays: dict[str, np.ndarray]) -> Self:
         model = super().from_state(description, arrays)
-        model.trace_ = Trace.from_json(description["trace"])
+        model.base = tuple(model.base)
+        model.trace_ = Trace.from_json(entry(description, "trace", str))
         X, Y = arrays["X"], arrays["Y"]
-        members = [Member(bind(parse(text), X.shape[1]), *rest) for text, *rest in description["members"]]
-        model._remember(members, float(description["caution"]), X, Y)
+        members = [_member(told, X.shape[1]) for told in entries(description, "members", list)]
+        model._remember(members, entry(description, "caution", float), X, Y)
         return model
+
+
+def _member(told: list[object], n_inputs: int) -> Member:
+    """A model of the average, as it stands in a file."""
+    facts = dict(zip(Member._fields, told, strict=True))
+    kernel, weight = bind(parse(entry(facts, "kernel", str)), n_inputs), entry(facts, "weight", float)
+    return Member(kernel, weight, entry(facts, "place", int), entry(facts, "persistent", bool))
