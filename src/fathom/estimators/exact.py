@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from fathom.base.arrays import RandomState, seed_of
 from fathom.base.files import Facts
 from fathom.base.optimise import Result
-from fathom.data.columns import Scaler
-from fathom.estimators.base import LARGEST, Estimator, Predicts, short_text, with_row
+from fathom.base.parameters import RANDOM_STATE, Constraints, Integer, check_parameters
+from fathom.estimators.base import Estimator, Predicts, short_text
+from fathom.estimators.given import inputs, outputs, standard
 from fathom.gp.evidence import Mean
 from fathom.gp.exact import Posterior, additive_parts, decompose, leave_one_out
 from fathom.gp.learn import Settings, learn, posterior_of, remarks, with_noise
@@ -50,13 +51,10 @@ class ExactRegressor(RegressorMixin, Predicts, Estimator):
     # -- data and units ----------------------------------------------------------------------------------------
 
     def _checked(self, X: Rows, y: Rows) -> tuple[np.ndarray, np.ndarray]:
-        try:
-            rows, y = validate_data(self, X, y, dtype=float, multi_output=True, y_numeric=True, ensure_min_samples=2)
-        except ValueError as problem:
-            raise ValueError(with_row(problem, X, y)) from None
-        y = np.asarray(y, dtype=float)
-        if max(np.abs(rows).max(), np.abs(y).max()) > LARGEST:
-            raise ValueError(f"values beyond {LARGEST:.0e} cannot be squared: rescale the data")
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        rows = inputs(self, X, reset=True)
+        y = outputs(y, len(rows))
         if len(rows) > MOST_ROWS:
             raise ValueError(
                 f"{len(rows)} rows need a matrix of {8e-9 * len(rows) ** 2:.0f} GB: an exact GP takes up to "
@@ -122,10 +120,6 @@ class ExactRegressor(RegressorMixin, Predicts, Estimator):
         draws = self.posterior_.sample(np.random.default_rng(seed_of(random_state)), X_std, n, observed)
         return draws * self.scaler_.y_sd[0] + self.scaler_.y_mean[0]
 
-    def _inputs(self, X: Rows) -> np.ndarray:
-        check_is_fitted(self)
-        return self.scaler_.x(validate_data(self, X, reset=False, dtype=float))
-
     def _predictive(self, mean: np.ndarray, var: np.ndarray, part: bool = False) -> Predictive:
         s = self.scaler_
         standard = Predictive.gaussian(mean, np.broadcast_to(var[:, None], mean.shape))
@@ -182,6 +176,16 @@ class GPRegressor(MultiOutputMixin, ExactRegressor):
     notes_ : list of sentences about the fit that a user should know.
     """
 
+    parameter_constraints: ClassVar[Constraints] = {
+        "kernel": [str, Kernel],
+        "mean": ["constant", "zero"],
+        "n_restarts": [Integer(1)],
+        "max_iterations": [Integer(1)],
+        "optimise": [bool],
+        "engine": ["numpy", "jax"],
+        "random_state": RANDOM_STATE,
+    }
+
     def __init__(
         self,
         kernel: str | Kernel = "SE",
@@ -208,7 +212,7 @@ class GPRegressor(MultiOutputMixin, ExactRegressor):
         settings = self._settings()
         X, y = self._checked(X, y)
         self._single = y.ndim == 1
-        self.scaler_ = Scaler.fit(X, y)
+        self.scaler_ = standard(X, y)
         X_std, Y_std = self.scaler_.x(X), self.scaler_.y(y.reshape(len(X), -1))
         kernel, keep = self._standard_kernel(X.shape[1])
         self.result_ = None
@@ -219,9 +223,7 @@ class GPRegressor(MultiOutputMixin, ExactRegressor):
         return self
 
     def _settings(self) -> Settings:
-        for name, allowed in (("mean", ("constant", "zero")), ("engine", ("numpy", "jax"))):
-            if getattr(self, name) not in allowed:
-                raise ValueError(f"{name} must be {' or '.join(map(repr, allowed))}, not {getattr(self, name)!r}")
+        check_parameters(self)
         return Settings(self.mean, self.n_restarts, self.max_iterations, self.engine)  # type: ignore[arg-type]
 
     def _mean(self) -> Mean:
@@ -233,8 +235,6 @@ class GPRegressor(MultiOutputMixin, ExactRegressor):
     def _standard_kernel(self, n_inputs: int) -> tuple[Kernel, tuple[bool, ...]]:
         """The kernel on standardised data, and which of its parameters the user has set."""
         kernel = parse(self.kernel) if isinstance(self.kernel, str) else self.kernel
-        if not isinstance(kernel, Kernel):
-            raise TypeError(f"kernel must be text or a Kernel, not {type(kernel).__name__}")
         kernel = bind(kernel, self._names() or n_inputs)
         if self.optimise:
             kernel = with_noise(kernel)
