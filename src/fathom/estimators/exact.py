@@ -18,9 +18,9 @@ from fathom.estimators.given import inputs, outputs, standard
 from fathom.gp.evidence import Mean
 from fathom.gp.exact import Posterior, additive_parts, decompose, leave_one_out
 from fathom.gp.learn import Settings, learn, posterior_of, remarks, with_noise
-from fathom.gp.starts import given
+from fathom.gp.starts import gathered, given
 from fathom.kernels.algebra import bind, rescale, with_names
-from fathom.kernels.base import Kernel
+from fathom.kernels.base import Kernel, walk
 from fathom.kernels.syntax import parse, to_text
 from fathom.predictive import Predictive
 
@@ -44,6 +44,10 @@ class ExactRegressor(RegressorMixin, Predicts, Estimator):
         """The prior mean of the model."""
         raise NotImplementedError
 
+    def _gathers(self) -> bool:
+        """True if products are shown, and learnt, with their scale in the first factor."""
+        return False
+
     def _saved_params(self) -> Facts:
         """Constructor parameters as JSON values."""
         raise NotImplementedError
@@ -65,13 +69,19 @@ class ExactRegressor(RegressorMixin, Predicts, Estimator):
 
     def _set_posterior(self, posterior: Posterior) -> None:
         self.posterior_ = posterior
-        s, kernel = self.scaler_, posterior.kernel
-        # outputs share one standardised kernel; in user units it is that of the (geometric) mean output
-        user = rescale(kernel, s.x_mean, s.x_sd, float(np.exp(np.mean(np.log(s.y_sd)))))
-        names = self._names()
-        self.kernel_ = user if names is None else with_names(user, names)
+        s = self.scaler_
+        self.kernel_ = self._in_user_units(posterior.kernel)
         self.log_evidence_ = float(posterior.log_evidence()) - len(posterior.X) * float(np.log(s.y_sd).sum())
         self.notes_ = remarks(posterior, self.result_)
+
+    def _in_user_units(self, kernel: Kernel) -> Kernel:
+        """A standardised kernel in the units and with the names of the user's columns.
+
+        Outputs share one kernel; its units are those of the (geometric) mean output.
+        """
+        s, names = self.scaler_, self._names()
+        user = in_units(kernel, s.x_mean, s.x_sd, float(np.exp(np.mean(np.log(s.y_sd)))), self._gathers())
+        return user if names is None else with_names(user, names)
 
     # -- predicting --------------------------------------------------------------------------------------------
 
@@ -99,11 +109,9 @@ class ExactRegressor(RegressorMixin, Predicts, Estimator):
     def parts_(self) -> dict[str, Kernel]:
         """The additive parts by name, in the user's units."""
         check_is_fitted(self)
-        s, parts, names = self.scaler_, additive_parts(self.posterior_.kernel), self._names()
         found: dict[str, Kernel] = {}
-        for part in parts:
-            user = rescale(part, s.x_mean, s.x_sd, float(np.exp(np.mean(np.log(s.y_sd)))))
-            user = user if names is None else with_names(user, names)
+        for part in additive_parts(self.posterior_.kernel):
+            user = self._in_user_units(part)
             text = short_text(user)
             same = sum(key == text or key.startswith(text + " #") for key in found)
             found[f"{text} #{same + 1}" if same else text] = user
@@ -240,4 +248,21 @@ class GPRegressor(MultiOutputMixin, ExactRegressor):
             kernel = with_noise(kernel)
         s = self.scaler_
         y_spread = float(np.exp(np.mean(np.log(s.y_sd))))
-        return rescale(kernel, -s.x_mean / s.x_sd, 1 / s.x_sd, 1 / y_spread), given(kernel)
+        return in_units(kernel, -s.x_mean / s.x_sd, 1 / s.x_sd, 1 / y_spread, self._gathers()), given(kernel)
+
+    def _gathers(self) -> bool:
+        return self.optimise
+
+
+def in_units(kernel: Kernel, shift: np.ndarray, spread: np.ndarray, y_spread: float, gathers: bool) -> Kernel:
+    """The kernel in other units (`rescale`), if numbers reach so far; `gathers`: a product's scale in one place."""
+    with np.errstate(all="ignore"):
+        found = rescale(kernel, shift, spread, y_spread)
+        found = gathered(found) if gathers else found
+    for old, new in zip(walk(kernel), walk(found), strict=True):
+        for p in new.parameters:
+            before, after = (np.asarray(getattr(node, p.name), dtype=float) for node in (old, new))
+            vanished = p.kind == "positive" and bool(np.any((after == 0) & (before != 0)))
+            if vanished or not np.all(np.isfinite(after)):
+                raise ValueError(f"in these units the {p.name} of {new.name} is beyond all numbers: rescale the data")
+    return found

@@ -53,7 +53,10 @@ def outputs(y: Rows, n: int, missing: bool = False) -> np.ndarray:
 
 def labels(y: Rows, n: int) -> np.ndarray:
     """Labels (N) of n rows, none missing."""
-    found = np.asarray(column_or_1d(y, warn=True))
+    try:
+        found = np.asarray(column_or_1d(y, warn=True))
+    except (ValueError, TypeError) as problem:
+        raise _told(problem) from None
     if len(found) != n:
         raise ValueError(f"y has {len(found)} labels for {n} rows of X")
     for row, label in enumerate(found.tolist()):
@@ -95,12 +98,19 @@ def _numbers(checked: Callable[[Rows], np.ndarray], given: Rows, name: str) -> n
     for column, kind in enumerate(_kinds(given)):
         if kind in "mM":  # some of them would become numbers, in units that nobody chose
             raise ValueError(f"{_place(given, None, column)} of {name} holds dates: give numbers, such as days")
+    given = _with_nan(given)
     try:
-        with np.errstate(over="ignore"):
-            return np.asarray(checked(_with_nan(given)))
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.asarray(checked(given))
     except (ValueError, TypeError, OverflowError) as problem:
-        error = TypeError if isinstance(problem, TypeError) else ValueError
-        raise error(_bad_cell(given, name) or _in_one_line(str(problem))) from None
+        raise _told(problem, _bad_cell(given, name)) from None
+
+
+def _told(problem: Exception, better: str | None = None) -> Exception:
+    """scikit-learn's objection in one line, or in better words; names that do not match stay a list."""
+    message = re.sub(r"\narray=.*?\n(?=Reshape)", " ", str(problem), flags=re.DOTALL)
+    message = message.splitlines()[0] if message.startswith("Complex") else message
+    return (TypeError if isinstance(problem, TypeError) else ValueError)(better or message)
 
 
 def _frame(given: object) -> pd.DataFrame | None:
@@ -184,12 +194,6 @@ def _place(given: object, row: int | None, column: int | None = None) -> str:
     if column is not None and (width[0] > 1 or row is None):
         said.append(f"column {column}" if names is None else f"column {names[column]!r}")
     return ", ".join(said)
-
-
-def _in_one_line(message: str) -> str:
-    """scikit-learn's message without the array that it may print; names that do not match stay a list."""
-    message = re.sub(r"\narray=.*?\n(?=Reshape)", " ", message, flags=re.DOTALL)
-    return message.splitlines()[0] if message.startswith("Complex") else message
 
 
 def _sizeable(values: np.ndarray) -> np.ndarray:
