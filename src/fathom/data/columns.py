@@ -55,7 +55,7 @@ class Columns:
             units = {
                 name: of_kind(unit, f"the unit of {name!r}", str) for name, unit in entry(stored, "units", dict).items()
             }
-            dialect = Dialect(*entries(stored, "dialect", str)) if "dialect" in stored else Dialect()
+            dialect = Dialect(*entries(stored, "dialect", str)) if "dialect" in stored else UNKNOWN
             return cls(names, target, units, time, rule, dialect)
         except (LookupError, TypeError, ValueError) as error:
             raise DataError(f"the stored column description is damaged ({error}): save the model again") from None

@@ -10,6 +10,7 @@ import numpy as np
 
 from fathom.base.files import Facts
 from fathom.base.linalg import Factor, root
+from fathom.base.parameters import Constraints, Number
 from fathom.base.stored import array, entries, entry
 from fathom.deep.build import Architecture
 from fathom.deep.predict import AS_LEARNT, Mixture, Scales
@@ -74,6 +75,7 @@ class PEP(Inference):
     dtype: ClassVar[str] = "float64"
     deep: ClassVar[bool] = False
     uses: ClassVar[tuple[str, ...]] = ("n_steps",)
+    parameter_constraints: ClassVar[Constraints] = {"power": [Number(least=0, most=1)]}
     power: float
 
     def __init__(self, power: float = 0.5):
@@ -81,8 +83,6 @@ class PEP(Inference):
 
     def check(self, arch: Architecture, training: Training) -> None:
         super().check(arch, training)
-        if not 0 <= self.power <= 1:
-            raise ValueError(f"power must be between 0 (VFE) and 1 (FITC), not {self.power}")
         if arch.dtype != self.dtype:
             raise ValueError(f"dtype {arch.dtype!r} means nothing to {self.name!r}, which computes in float64")
 
