@@ -34,7 +34,11 @@ def main() -> None:
     stopping.at_once()
     console.any_terminal()
     console.keep_compiled()
-    app(prog_name="fathom")
+    try:
+        app(prog_name="fathom")
+    except SystemExit as end:
+        stopping.ended(end.code if isinstance(end.code, int) else 0)
+        raise
 
 
 def _version(asked: bool) -> None:

@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 
@@ -27,6 +27,7 @@ SIGNALS = [number for name in ("SIGINT", "SIGTERM", "SIGHUP") if (number := geta
 
 _ending = threading.Lock()
 _drawing = False  # a progress bar is on the terminal
+_status: int | None = None  # of the command, once it has ended
 
 
 def at_once() -> None:
@@ -41,7 +42,14 @@ def at_once() -> None:
     signal.set_wakeup_fd(write.fileno(), warn_on_full_buffer=False)
     # Python answers a signal between two steps of the main thread, and a compilation is one step of many seconds
     threading.Thread(target=_watch, args=(read, write), daemon=True).start()
-    atexit.register(_finish, mine)  # runs last: then the command has ended with its own status
+    atexit.register(_leave)  # runs last
+    sys.warnoptions.append("ignore:resource_tracker")  # the process that clears up after workers does it in silence
+
+
+def ended(status: int) -> None:
+    """Tell with which status the command has ended."""
+    global _status
+    _status = status
 
 
 def said(number: int, complete: list[Path]) -> str:
@@ -86,6 +94,12 @@ def _end(number: int) -> None:
         os._exit(128 + number)
 
 
-def _finish(mine: list[int]) -> None:
-    for number in mine:
-        signal.signal(number, signal.SIG_IGN)
+def _leave() -> None:
+    """The last step of a command that has ended. To take the interpreter apart is half a second in which a signal could
+    only crash it."""
+    if _status is None:
+        return
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+    os._exit(_status)
