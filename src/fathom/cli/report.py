@@ -108,6 +108,10 @@ def _end(dataset: Dataset, horizon: int | None) -> float | None:
 
         x = np.unique(dataset.X[:, 0])
         return float(x[-1] + horizon * np.median(np.diff(x)))
+    if dataset.rule is not None:
+        from fathom.cli.forecast import check_horizon
+
+        check_horizon(dataset.rule, float(dataset.X[:, dataset.time].max()), horizon)
     return float(dataset.future(horizon)[-1])
 
 
