@@ -85,7 +85,7 @@ def reason(problem: Exception) -> str | None:
     if isinstance(problem, OSError):
         named = f"{problem.filename}: " if problem.filename else ""
         return _line(f"{named}{problem.strerror or problem}")
-    expected = isinstance(problem, ValueError) and (_is_ours(type(problem)) or _raised_here(problem))
+    expected = isinstance(problem, ValueError | TypeError) and (_is_ours(type(problem)) or _raised_here(problem))
     return _line(str(problem)) if expected else None
 
 
@@ -98,7 +98,7 @@ def _hang_up() -> int:
 
 def complain(message: str) -> None:
     """A line on standard error."""
-    print(message, file=sys.stderr)
+    print(_shown(message, sys.stderr), file=sys.stderr)
 
 
 def _is_ours(kind: type) -> bool:
@@ -178,7 +178,13 @@ def show_csv(text: str) -> None:
 
 def say(text: str) -> None:
     """A line for the reader."""
-    print(text, file=_stream())
+    print(_shown(text, _stream()), file=_stream())
+
+
+def _shown(text: str, stream: TextIO | None) -> str:
+    """The text with escapes for what a stream cannot show: half a character in the name of a file."""
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    return text.encode(encoding, "backslashreplace").decode(encoding)
 
 
 def _stream() -> TextIO:

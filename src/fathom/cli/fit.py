@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from fathom.estimators.base import Estimator
 
 FITTED = ("gp", *models.methods())  # what can be fitted without a search
+MOST_LAYERS, MOST_UNITS = 100, 1000  # beyond is a slip of the finger, and no machine's memory
 _LEAVE_ONE_OUT = ("NLL", "RMSE", "CRPS", "coverage90")
 
 
@@ -115,9 +116,12 @@ def _widths(text: str | None) -> tuple[int, ...] | str | None:
     if text is None or text == "auto":
         return text
     try:
-        return tuple(int(part) for part in text.split(",") if part.strip())
+        widths = tuple(int(part) for part in text.split(",") if part.strip())
     except ValueError:
         raise ValueError(f"--widths {text!r}: whole numbers separated by commas, such as 3 or 3,3, or auto") from None
+    if len(widths) > MOST_LAYERS or not all(1 <= width <= MOST_UNITS for width in widths):
+        raise ValueError(f"--widths {text!r}: at most {MOST_LAYERS} layers of 1 to {MOST_UNITS} units")
+    return widths
 
 
 def _fit_exact(model: Estimator, dataset: Dataset) -> Estimator:

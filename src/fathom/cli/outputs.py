@@ -73,5 +73,7 @@ def _check_place(path: Path, option: str) -> None:
     folder = real.parent if path.is_symlink() else path.parent
     if not folder.is_dir():
         raise OSError(f"cannot write {path}: there is no folder {folder}; make it, or choose another {option}")
+    if real.is_symlink():
+        raise OSError(f"cannot write {path}: the link leads in a circle; choose another {option}")
     if not all(os.access(place, os.W_OK) for place in (folder, real) if place.exists()):
         raise OSError(f"cannot write {path}: you may not write there; choose another {option}")
