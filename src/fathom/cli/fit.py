@@ -32,7 +32,7 @@ def fit(
     kernel: Annotated[
         str | None, typer.Option(help='In the kernel language, such as "SE*Per + Lin".', show_default="the model's own")
     ] = None,
-    out: Annotated[Path, typer.Option(help="The model file to write.")] = Path("model.fathom"),
+    out: Annotated[Path, typer.Option(help="The model file to write.", readable=False)] = Path("model.fathom"),
     target: Target = None,
     time_column: Time = None,
     drop: Drop = None,

@@ -21,7 +21,9 @@ def predict(
     horizon: Annotated[int | None, typer.Option(help="Continue the series by so many steps instead.", max=MANY)] = None,
     quantiles: Annotated[str, typer.Option(help="Levels between 0 and 1.")] = "0.05,0.5,0.95",
     function: Annotated[bool, typer.Option("--function", help="Predict the function, without noise.")] = False,
-    out: Annotated[Path | None, typer.Option(help="The CSV to write.", show_default="standard output")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The CSV to write.", readable=False, show_default="standard output")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Predict from a model file, at the rows of a CSV or beyond the end of the series.

@@ -25,7 +25,9 @@ SUFFIXES = {"html": ".html", "markdown": ".md", "json": ".json"}
 
 def report(
     data: Data,
-    out: Annotated[Path | None, typer.Option(help="The file to write.", show_default="report.html")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The file to write.", readable=False, show_default="report.html")
+    ] = None,
     model: Annotated[Path | None, typer.Option(help="A model file of these data, instead of a search.")] = None,
     target: Target = None,
     time_column: Time = None,
@@ -40,7 +42,7 @@ def report(
         int | None, typer.Option(help="Steps to look ahead.", show_default="a tenth", min=1, max=MANY)
     ] = None,
     form: Annotated[str, typer.Option("--format", help="html, markdown or json.")] = "html",
-    save_to: Annotated[Path | None, typer.Option("--save", help="Keep the model in this file.")] = None,
+    save_to: Annotated[Path | None, typer.Option("--save", help="Keep the model in this file.", readable=False)] = None,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:

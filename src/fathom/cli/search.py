@@ -35,9 +35,10 @@ Address = Annotated[str | None, typer.Option(help="Of the scheduler of a Dask or
 
 def search(
     data: Data,
-    out: Annotated[Path, typer.Option(help="The model file to write.")] = Path("model.fathom"),
+    out: Annotated[Path, typer.Option(help="The model file to write.", readable=False)] = Path("model.fathom"),
     trace: Annotated[
-        Path | None, typer.Option(help="Where the path of the search is kept.", show_default="OUT.trace.json")
+        Path | None,
+        typer.Option(help="Where the path of the search is kept.", readable=False, show_default="OUT.trace.json"),
     ] = None,
     target: Target = None,
     time_column: Time = None,
