@@ -21,8 +21,8 @@ import fathom
 from fathom.base.files import Facts, replacing
 from fathom.base.stored import Damaged, brief, check_finite
 from fathom.estimators.base import Estimator, estimator
-from fathom.estimators.given import LARGEST
 from fathom.estimators.format1 import as_second
+from fathom.estimators.given import LARGEST
 from fathom.models import ESTIMATORS
 
 
