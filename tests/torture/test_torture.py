@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.torture.__main__ import part
+from tests.torture.tally import part
 
 SAMPLE: dict[str, int] = {"models": 40, "kernels": 100}  # cases of each part that fit into a second or two
 
