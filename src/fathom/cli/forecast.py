@@ -15,7 +15,7 @@ from fathom.data.columns import Columns
 from fathom.data.dataset import Dataset, named, read_inputs
 from fathom.data.table import DataError, Table, listing, read_table, table_of_frame
 from fathom.data.timeaxis import YEAR, TimeRule
-from fathom.estimators.base import LARGEST
+from fathom.estimators.given import LARGEST
 
 if TYPE_CHECKING:
     import pandas as pd
