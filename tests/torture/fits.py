@@ -194,7 +194,7 @@ TARGETS: dict[str, tuple[str, Callable[[np.ndarray], object]]] = {
 QUESTIONS: dict[str, tuple[str, Callable[[np.ndarray], object]]] = {
     "the same": (READ, lambda X: X),
     "one row": (READ, lambda X: X[:1]),
-    "beside the data": (READ, lambda X: X + 0.37 * np.ptp(X, axis=0) + 0.1),
+    "beside the data": (READ, lambda X: X + 0.37 * np.ptp(X, axis=0)),
     "far": (EITHER, lambda X: X + 1e12),
     "very far": (EITHER, lambda X: X + 1e30),
     "at the limit": (EITHER, lambda X: np.full_like(X, -1e150)),

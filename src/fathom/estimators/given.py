@@ -140,9 +140,11 @@ def _kinds(given: object) -> list[str]:
 
 
 def _with_nan(given: Rows) -> Rows:
-    """The same with NaN for what is masked, and for what pandas calls missing among objects."""
+    """The same with NaN for what is masked, and for what is missing among objects."""
     if isinstance(given, np.ma.MaskedArray):
         return np.ma.filled(given.astype(float), np.nan)
+    if isinstance(given, np.ndarray) and given.dtype == object:
+        return np.where([_is_missing(cell) for cell in given.ravel()], np.nan, given.ravel()).reshape(given.shape)
     frame = _frame(given)
     if frame is None or "O" not in _kinds(given):
         return given
@@ -164,7 +166,8 @@ def _bad_cell(given: object, name: str) -> str | None:
     else:
         good = np.reshape([_is_number(cell) for cell in cells.ravel().tolist()], cells.shape)
     for place in np.argwhere(~good)[:1]:
-        return _objection(cells[tuple(place)], name, _place(given, *place))
+        cell = cells[tuple(place)]
+        return _objection(cell.item() if isinstance(cell, np.generic) else cell, name, _place(given, *place))
     return None
 
 
