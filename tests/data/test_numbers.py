@@ -116,13 +116,33 @@ def test_of_two_marks_the_last_is_decimal(tmp_path, separator, mark, point):
                 "no other number of the file tells whether the comma is decimal or groups thousands."
             ],
         ),
-        ("x\ty\n1\t1,234\n2\t2,345\n3\t652\n", [1234, 2345, 652], ["'1,234' (column 'y', line 2) was read as 1234: no"]),
-        ('x,y\n1,"1,234"\n2,"2,345"\n3,652\n', [1234, 2345, 652], ["'1,234' (column 'y', line 2) was read as 1234: no"]),
-        ("x,y\n1,652\n2,2.949\n3,12.482\n", [652, 2.949, 12.482], ["'2.949' (column 'y', line 3) was read as 2.949: no"]),
+        (
+            "x\ty\n1\t1,234\n2\t2,345\n3\t652\n",
+            [1234, 2345, 652],
+            ["'1,234' (column 'y', line 2) was read as 1234: no"],
+        ),
+        (
+            'x,y\n1,"1,234"\n2,"2,345"\n3,652\n',
+            [1234, 2345, 652],
+            ["'1,234' (column 'y', line 2) was read as 1234: no"],
+        ),
+        (
+            "x,y\n1,652\n2,2.949\n3,12.482\n",
+            [652, 2.949, 12.482],
+            ["'2.949' (column 'y', line 3) was read as 2.949: no"],
+        ),
         # the file tells
         ("x;y\n0.5;1,234\n1.5;2,345\n2.5;1,234,567\n", [1234, 2345, 1234567], []),
-        ('x,y\n0.5,"1,234"\n1.5,"2,345"\n2.5,3\n', [1234, 2345, 3], ["'1,234' (column 'y', line 2) was read as 1234: the"]),
-        ("x;y\n0,5;1,234\n1,5;2,345\n2,5;3\n", [1.234, 2.345, 3], ["'1,234' (column 'y', line 2) was read as 1.234, beside"]),
+        (
+            'x,y\n0.5,"1,234"\n1.5,"2,345"\n2.5,3\n',
+            [1234, 2345, 3],
+            ["'1,234' (column 'y', line 2) was read as 1234: the"],
+        ),
+        (
+            "x;y\n0,5;1,234\n1,5;2,345\n2,5;3\n",
+            [1.234, 2.345, 3],
+            ["'1,234' (column 'y', line 2) was read as 1.234, beside"],
+        ),
         ("x,y\n0.5,1.234\n1.5,2.345\n2.5,3.456\n", [1.234, 2.345, 3.456], []),
         # two ways in one file
         (
@@ -134,7 +154,7 @@ def test_of_two_marks_the_last_is_decimal(tmp_path, separator, mark, point):
         (
             "x,y\n0.5,652\n1.5,2.949\n2.5,12.482\n",
             [652, 2.949, 12.482],
-            ["'2.949' (column 'y', line 3) was read as 2.949, beside whole numbers: if it is more than 1000, leave out"],
+            ["'2.949' (column 'y', line 3) was read as 2.949, beside whole numbers: if it is more than 1000"],
         ),
         ("x,y\n0.5,6520\n1.5,2.949\n2.5,12.482\n", [6520, 2.949, 12.482], []),
         ("x,y\n0.5,652\n1.5,2.94\n2.5,12.482\n", [652, 2.94, 12.482], []),
@@ -160,7 +180,10 @@ def test_one_note_names_a_cell_of_each_column_up_to_five(tmp_path):
     ("text", "place"),
     [
         # commas are decimal, and the points of z are said to be decimal by w
-        ("x;w;z;y\n1,5;0.5;1.500;1\n2,5;1.5;2.500;2\n3,5;2.5;3.500;4\n", "column 'z', line 2: '1.500' may be 1.5 or 1500"),
+        (
+            "x;w;z;y\n1,5;0.5;1.500;1\n2,5;1.5;2.500;2\n3,5;2.5;3.500;4\n",
+            "column 'z', line 2: '1.500' may be 1.5 or 1500",
+        ),
         ('x,w,z,y\n1,"1,5","1,500",1\n2,"2,5",3,2\n3,"3,5",4,4\n', "column 'z', line 2: '1,500' may be 1.5 or 1500"),
     ],
 )
@@ -171,6 +194,20 @@ def test_a_number_that_the_others_contradict_is_refused(tmp_path, text, place):
         load_csv(path, target="y", drop="w")
     tail = ", and other numbers of the file do not settle it: write numbers without marks between thousands"
     assert str(caught.value) == place + tail
+
+
+def test_another_decimal_mark_is_refused_with_a_cell_that_has_the_right_one(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("x;y\n0.5;1\n1.5;2\n2,5;3\n")
+    with pytest.raises(DataError) as caught:
+        load_csv(path)
+    assert str(caught.value) == (
+        "column 'x', line 2: '0.5' is not a number where the comma is the decimal mark, as in '2,5' "
+        "(column 'x', line 4): write all numbers with the same mark or leave the column out with --drop x"
+    )
+    path.write_text('x,y\n1,1\n2,"1,5"\n3,4\n')
+    with pytest.raises(DataError, match="'1,5' is not a number where the point is the decimal mark: write all numbers"):
+        load_csv(path)
 
 
 # Predictions have no notes: what the file and the one before it leave open is refused
