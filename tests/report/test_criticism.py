@@ -303,7 +303,7 @@ SENTENCES = [
     ),
     (
         made("whole", "variance_drift", 0.002, "growing variance", ratio=1.7),
-        "The errors grow along the record: their spread in the last third is 1.7 times that in the first (p = 0.002).",
+        "The errors grow along the record: in its last third they are 1.7 times as large as in its first (p = 0.002).",
     ),
     (
         made("whole", "input_dependence", 0.03, "missed effect", input="dose"),

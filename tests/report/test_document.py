@@ -140,8 +140,8 @@ def test_all_formats_state_the_same(searched):
     page = Page(document.html(report)).text
     assert facts["title"] in text
     assert facts["title"] in page
-    shown = [c["score"] for c in facts["facts"]["components"]]
-    for share in (percent(max(score["delta_r2"], 0)) for score in shown):
+    shown = [c["score"] for c in facts["facts"]["components"] if c["head"] != "noise"]
+    for share in (percent(max(score["gain"], 0)) for score in shown):
         assert share in text
         assert share.replace("less than", "<") in page
     for check in facts["checks"]:

@@ -15,6 +15,7 @@ FLOORS = [
     {"measure"},
     {"words", "prose"},
     {"draw"},
+    {"consistency"},
     {"contents"},
     {"plaintext"},
     {"document"},

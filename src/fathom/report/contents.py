@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
+from pathlib import PurePath
 
 import numpy as np
 
 import fathom
 from fathom.data.dataset import Dataset
-from fathom.report import prose
+from fathom.report import consistency, prose
 from fathom.report.facts.part import Component
 from fathom.report.facts.whole import Agreement, Check, Curves, Facts
 from fathom.report.measure import checks as criticism
 from fathom.report.measure import future
-from fathom.report.measure.gather import gather
+from fathom.report.measure.gather import called, gather
 from fathom.report.model import Fitted
-from fathom.report.words import sure
+from fathom.report.prose import Words
 from fathom.report.words.verdicts import verdict
 
 
@@ -43,16 +44,32 @@ class Report:
     futures: np.ndarray  # (draws, moments)
     origin: Origin
     written: date
+    words: Words
 
     @property
     def title(self) -> str:
         """The target and the span of the data."""
-        return prose.title(self.facts)
+        return self.words.title
 
     @property
     def headline(self) -> str:
         """One sentence: what moves the target, and where it goes."""
-        return prose.headline(self.facts)
+        return self.words.headline
+
+    @property
+    def summary(self) -> list[str]:
+        """A few sentences on the whole."""
+        return self.words.summary
+
+    @property
+    def remarks(self) -> list[str]:
+        """What to know before relying on it, each failed check among it."""
+        return self.words.remarks
+
+    @property
+    def notes(self) -> list[str]:
+        """What was done to the data on the way in, and what the page calls them."""
+        return [*self.dataset.notes, *_renamed(self.dataset)]
 
     @property
     def version(self) -> str:
@@ -61,7 +78,7 @@ class Report:
 
     def texts(self) -> list[prose.Texts]:
         """The words for every component, in order."""
-        return [prose.describe(c) for c in self.facts.components]
+        return self.words.parts
 
     def whole(self) -> list[Check]:
         """The checks of the whole model."""
@@ -77,30 +94,41 @@ class Report:
 
     def sure(self) -> list[tuple[str, str]]:
         """How sure one can be, as three pairs (topic, sentence)."""
-        return [
-            ("Explained", sure.explained(self.facts)),
-            ("Checked", sure.checked(self.whole(), self.dataset.columns)),
-            ("Alternatives", sure.alternatives(self.agreement, self.facts)),
-        ]
+        return self.words.sure
 
 
 def make(model: Fitted, dataset: Dataset, origin: Origin | None = None, horizon: float | None = None) -> Report:
-    """Measure and check a model; `horizon` is the value of the input to which a series is continued."""
-    facts = gather(model, dataset, horizon)
+    """Measure and check a model; `horizon` is the value of the input to which a series is continued.
+
+    What would contradict another sentence, or the pictures, is left out (`consistency`).
+    """
+    measured = gather(model, dataset, horizon)
     _same_data(model, dataset)
-    ahead = future.moments(facts)
+    ahead = future.moments(measured)
+    facts, checks = future.averaged(measured, model), criticism.check(model, dataset)
+    agreement = future.compare(model, measured, ahead)
     return Report(
         model=model,
         dataset=dataset,
-        facts=future.averaged(facts, model),
-        checks=criticism.check(model, dataset),
+        facts=facts,
+        checks=checks,
         curves=criticism.curves(model, dataset),
-        agreement=future.compare(model, facts, ahead),
+        agreement=agreement,
         ahead=ahead,
         futures=future.draws(model, ahead),
         origin=origin or Origin(),
         written=date.today(),
+        words=consistency.settled(Words.of(facts, checks, agreement), facts, checks),
     )
+
+
+def _renamed(dataset: Dataset) -> list[str]:
+    """A note when the page goes by the name of the file, for the target has none of its own."""
+    column = dataset.target[0]
+    if called(dataset) == column:
+        return []
+    file = PurePath(dataset.source).name
+    return [f"The column is called {column!r}, so this page is named after {file}: a name in the header changes that."]
 
 
 def _same_data(model: Fitted, dataset: Dataset) -> None:

@@ -31,8 +31,8 @@ from fathom.report.facts.whole import Check, Curves
 from fathom.report.model import Fitted, predict, was_searched
 from fathom.report.numbers import percent, quantity
 from fathom.report.words.parameters import rounded, rows
-from fathom.report.words.sure import failures
-from fathom.report.words.verdicts import LEVEL, failed
+from fathom.report.words.sure import checked_parts, duration, failures
+from fathom.report.words.verdicts import failed
 
 COLOURS = 5  # of components in the style sheet
 
@@ -94,8 +94,8 @@ def view(report: Report) -> dict[str, object]:
         "facts": facts,
         "kernel": rounded(facts.kernel),
         "level": _level(report),
-        "summary": prose.executive_summary(facts),
-        "remarks": prose.remarks(facts),
+        "summary": report.summary,
+        "remarks": report.remarks,
         "hero": _hero(report, series),
         "orders": effects.orders(facts),
         "parts": [_row(c, t, tint) for c, t, tint in zip(facts.components, texts, tints, strict=True)],
@@ -105,6 +105,7 @@ def view(report: Report) -> dict[str, object]:
         "checks": _checks(report),
         "futures": _futures(report, series),
         "path": path_of(report.model, facts, report.ahead),
+        "seconds": None if report.origin.seconds is None else duration(report.origin.seconds),
         "failures": failures(report.model.trace_) if was_searched(report.model) else [],
     }
 
@@ -150,7 +151,7 @@ def _hero(report: Report, series: Series | None) -> list[Markup]:
 
 
 def _row(c: Component, texts: prose.Texts, tint: str) -> dict[str, object]:
-    share = max(c.score.delta_r2, 0.0)
+    share = max(c.score.gain, 0.0)
     spark = effects.tiny_map(c, texts.name) if c.surface is not None else sparkline(c, texts.name)
     tag = c.score.tag
     return {
@@ -159,7 +160,7 @@ def _row(c: Component, texts: prose.Texts, tint: str) -> dict[str, object]:
         "summary": texts.summary,
         "spark": Markup(spark),
         "share": f"{100 * min(share, 1):.2f}",
-        "percent": percent(share).replace("less than", "<"),
+        "percent": "" if c.head == "noise" else percent(share).replace("less than", "<"),
         "tag": tag,
         "kind": tag.split()[0],
         "tint": tint,
@@ -219,7 +220,6 @@ def _checks(report: Report) -> dict[str, object]:
     others = [c for name, c in whole.items() if name not in pictured] + [
         c for c in report.whole() if c.statistic in whole and whole[c.statistic] is not c
     ]
-    parts = [c for c in report.checks if c.subject != "whole"]
     return {
         "figures": [
             {
@@ -229,10 +229,8 @@ def _checks(report: Report) -> dict[str, object]:
             }
             for svg, question, names in shown
         ],
-        "others": [(report.say(c), c.p_value > LEVEL) for c in others],
-        "parts": len(parts),
-        "parts_failed": len(failed(parts)),
-        "chance": LEVEL * len(parts),
+        "others": [(report.say(c), not c.failed) for c in others],
+        "parts": checked_parts(report.checks),
     }
 
 
@@ -252,8 +250,8 @@ def _residual_pictures(curves: Curves, axis: Axis) -> list[tuple[str, str, list[
 
 
 def _verdicts(report: Report, checks: list[Check]) -> list[tuple[str, bool]]:
-    """What failed of several checks behind one picture or, if nothing did, the last, which sums them up."""
-    return [(report.say(c), False) for c in failed(checks)] or [(report.say(c), True) for c in checks[-1:]]
+    """What each of the checks behind one picture found."""
+    return [(report.say(c), not c.failed) for c in checks]
 
 
 def _futures(report: Report, series: Series | None) -> list[Markup]:

@@ -9,12 +9,11 @@ from dataclasses import asdict
 
 import numpy as np
 
-from fathom.report import prose
 from fathom.report.contents import Report
 from fathom.report.model import was_searched
-from fathom.report.numbers import percent
+from fathom.report.numbers import MINUS, percent
 from fathom.report.words.parameters import rounded, rows
-from fathom.report.words.sure import approximation, ended, failures, forecasting
+from fathom.report.words.sure import approximation, checked_parts, duration, ended, failures, forecasting
 from fathom.report.words.verdicts import failed
 
 
@@ -28,7 +27,7 @@ def json_text(report: Report) -> str:
         "checks": [asdict(check) | {"verdict": report.say(check)} for check in report.checks],
         "agreement": None if report.agreement is None else asdict(report.agreement),
         "trace": None if trace is None else json.loads(trace.to_json()),
-        "data_notes": list(report.dataset.notes),
+        "data_notes": report.notes,
         "command": report.origin.command,
         "seconds": report.origin.seconds,
         "seed": report.origin.seed,
@@ -78,17 +77,17 @@ def _cell(text: str) -> str:
 
 
 def _parts(report: Report) -> list[str]:
-    lines = ["| | part | share of variance | |", "|--:|:--|--:|:--|"]
+    lines = ["| | part | less error on held-out data | |", "|--:|:--|--:|:--|"]
     for c, texts in zip(report.facts.components, report.texts(), strict=True):
-        share = percent(max(c.score.delta_r2, 0.0))
+        share = "" if c.head == "noise" else percent(max(c.score.gain, 0.0))
         lines.append(f"| {c.number} | {escape(texts.summary)} | {share} | {c.score.tag} |")
     return ["\n".join(lines)]
 
 
 def _sure(report: Report) -> list[str]:
     lines = "\n".join(f"- **{about}:** {escape(text)}" for about, text in report.sure())
-    short = escape(" ".join(prose.executive_summary(report.facts)))
-    return ["## How sure are we", lines, short, _list(prose.remarks(report.facts))]
+    short = escape(" ".join(report.summary))
+    return ["## How sure are we", lines, short, "## Before you rely on it", _list(report.remarks)]
 
 
 def _list(lines: list[str]) -> str:
@@ -111,7 +110,8 @@ def _sections(report: Report) -> list[str]:
 
 
 def _checks(report: Report) -> list[str]:
-    return ["## Checks", _list([report.say(check) for check in report.whole()])]
+    said = [report.say(check) for check in report.whole()]
+    return ["## Checks", _list(said), escape(checked_parts(report.checks))]
 
 
 def _search(report: Report) -> list[str]:
@@ -119,21 +119,30 @@ def _search(report: Report) -> list[str]:
         return []
     trace = report.model.trace_
     lines = ["| level | score | structure |", "|--:|--:|:--|"]
-    lines += [f"| {lv.depth} | {lv.best.score:.1f} | {_cell(lv.best.structure())} |" for lv in trace.levels]
-    near = [f"{_code(tie.structure())} is {tie.score - trace.best.score:.1f} behind" for tie in trace.near_ties()]
+    lines += [f"| {lv.depth} | {_score(lv.best.score)} | {_cell(lv.best.structure())} |" for lv in trace.levels]
+    near = [f"{_code(tie.structure())} {_behind(tie.score - trace.best.score)}" for tie in trace.near_ties()]
     told = " ".join([*map(escape, [*approximation(trace), ended(trace)]), *forecasting(report.model)])
     return ["## How the model was found", "\n".join(lines), told, "\n".join(f"- {line}" for line in near)]
+
+
+def _score(value: float) -> str:
+    return f"{value:.1f}".replace("-", MINUS)
+
+
+def _behind(gap: float) -> str:
+    """How a model within reach compares with the one chosen, which may be the simpler and not the better."""
+    return f"is {gap:.1f} behind" if gap >= 0 else f"is {-gap:.1f} ahead, but with more parameters"
 
 
 def _fine_print(report: Report) -> list[str]:
     facts, origin = report.facts, report.origin
     source = f"{escape(facts.setting.source)}, " if facts.setting.source else ""
     said = [f"kernel: {_code(rounded(facts.kernel))}", f"data: {source}{facts.setting.n_rows} rows"]
-    said += [escape(note) for note in report.dataset.notes]
+    said += [escape(note) for note in report.notes]
     if was_searched(report.model):
         said += [f"failed: {escape(text)}" for text in failures(report.model.trace_)]
     said.append(f"Fathom {report.version}")
     said += [f"seed {origin.seed}"] if origin.seed is not None else []
-    said += [f"{origin.seconds:.1f} seconds"] if origin.seconds is not None else []
+    said += [duration(origin.seconds)] if origin.seconds is not None else []
     said += [f"command: {_code(origin.command)}"] if origin.command else []
     return ["## Fine print", "\n".join(f"- {line}" for line in said)]

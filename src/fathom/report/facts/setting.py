@@ -69,15 +69,16 @@ class Axis:
 
     def length(self, value: float, digits: int = 1, sd: float | None = None) -> str:
         """A distance along the axis: "8 months", "3.2 km"; of an input without a unit, "3.2 units of depth"."""
-        if not self.in_years:
-            text = number(value, sd, digits)
-            return f"{text} {self.unit or self._nameless(text)}"
-        noun, size, _ = next(u for u in _UNITS if abs(value) >= 0.999 * u[2])
+        size, unit = self.scale(value)
         text = number(value / size, None if sd is None else sd / size, digits)
-        return f"{text} {noun}" if text == "1" else f"{text} {noun}s"
+        return f"{text} {singular(unit) if text == '1' else unit}"
 
-    def _nameless(self, text: str) -> str:
-        return f"unit{'' if text == '1' else 's'}{f' of {self.called}' if self.name else ''}"
+    def scale(self, value: float) -> tuple[float, str]:
+        """What a distance of this size is counted in: (size, plural unit)."""
+        if not self.in_years:
+            return 1.0, self.unit or (f"units of {self.called}" if self.name else "units")
+        noun, size, _ = next(u for u in _UNITS if abs(value) >= 0.999 * u[2])
+        return size, f"{noun}s"
 
     def stretch(self, value: float, digits: int = 1) -> str:
         """A distance along one of several inputs, which is therefore named: "6 days of age"."""
@@ -86,7 +87,10 @@ class Axis:
 
     def place(self, value: float) -> str:
         """A point on the axis: a date as the reader writes it, or a number."""
-        return f"{value:.4g} {self.unit}".rstrip() if self.rule is None else self.rule.format(value)
+        if self.rule is not None:
+            return self.rule.format(value)
+        text = number(value, None, 4)
+        return f"{text} {singular(self.unit) if text == '1' else self.unit}".rstrip()
 
     def seen(self, value: float) -> str:
         """A point of the data: as written, but no finer than the length of the record allows."""
@@ -127,15 +131,17 @@ class Axis:
     def rate(self, slope: float) -> tuple[float, str]:
         """A slope per year as one per year, month, day or hour, whichever suits the record: (value, "a month")."""
         if not self.in_years:
-            return slope, f"per {self.unit}" if self.unit else f"for each unit of {self.called}"
+            return slope, f"per {singular(self.unit)}" if self.unit else f"for each unit of {self.called}"
         choices = (("a year", 1.0, 2.0), ("a month", 1 / 12, 1 / 6), ("a day", 1 / DAYS, 2 / DAYS))
         words, size, _ = next((c for c in choices if self.span >= c[2]), ("an hour", 1 / DAYS / 24, 0.0))
         return slope * size, words
 
     def season(self, value: float) -> str:
-        """The month a moment falls in, or its date when the axis does not show months."""
-        if not self.in_years:
+        """The month or quarter a moment falls in, or its date when the axis does not show months."""
+        if not self.in_years or self.rule is None:
             return self.place(value)
+        if self.rule.kind == "date":
+            return replace(self.rule, form="Q{q}" if "{q" in self.rule.form else "{B}").format(value)
         return MONTHS[math.floor(12 * (value % 1.0) + 1e-6) % 12]
 
 
@@ -160,6 +166,13 @@ class Setting:
     def series(self) -> bool:
         """True with a single input."""
         return len(self.axes) == 1
+
+
+def singular(unit: str) -> str:
+    """One of a unit of time; other units as they are: "day", "unit of depth", "kg"."""
+    first, _, rest = unit.partition(" ")
+    known = first.lower() in ("years", "months", "weeks", "days", "hours", "minutes", "seconds", "quarters", "units")
+    return f"{first[:-1]} {rest}".rstrip() if known else unit
 
 
 def _coarse(form: str, span: float) -> str:

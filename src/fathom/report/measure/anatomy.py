@@ -134,15 +134,20 @@ class Anatomy:
             found.append(sum(self.parts[i].cross(Z, self.posterior.X) @ self.posterior.alpha[:, 0] for i in chosen))
         return np.concatenate(found) * self.y_sd
 
-    def change(self, i: int, X: np.ndarray) -> tuple[float, float]:
-        """Mean and sd of how much part i changes from the first row of X to the second."""
-        Z, part = self.scaler.x(X), self.parts[i]
-        cross = part.cross(self.posterior.X, Z)
-        half = self.posterior.factor.half_solve(cross)
-        cov = part.cross(Z, Z) - half.T @ half
-        step = np.array([-1.0, 1.0])
-        mean = float(step @ (cross.T @ self.posterior.alpha[:, 0]))
-        return mean * self.y_sd, float(np.sqrt(max(step @ cov @ step, 0.0))) * self.y_sd
+    def change(self, chosen: list[int], X: np.ndarray) -> tuple[float, float]:
+        """Mean and sd of how much the sum of some parts changes from the first row of X to the second."""
+        return self.contrast([(i, X, np.array([-1.0, 1.0])) for i in chosen])
+
+    def contrast(self, terms: Sequence[tuple[int, np.ndarray, np.ndarray]]) -> tuple[float, float]:
+        """Mean and sd of a weighted sum: of parts at rows (n, D) with weights (n)."""
+        cross, prior = np.zeros(len(self.posterior.X)), 0.0
+        for i, X, weights in terms:
+            Z = self.scaler.x(X)
+            cross = cross + self.parts[i].cross(self.posterior.X, Z) @ weights
+            prior += float(weights @ self.parts[i].cross(Z, Z) @ weights)
+        half = self.posterior.factor.half_solve(cross[:, None])[:, 0]
+        mean = float(cross @ self.posterior.alpha[:, 0])
+        return mean * self.y_sd, float(np.sqrt(max(prior - half @ half, 0.0))) * self.y_sd
 
     def prior_sd(self, i: int, X: np.ndarray) -> np.ndarray:
         """Prior sd of part i at the rows of X; for noise, the sd of an observation."""

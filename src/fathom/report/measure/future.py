@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from fathom.process import Process
-from fathom.report.facts.setting import Axis
 from fathom.report.facts.whole import Agreement, Facts, Outlook
+from fathom.report.measure.steps import steps_ahead
 from fathom.report.model import Fitted, predict, was_searched
 
 LIGHTEST = 0.01  # weight below which a model has no say in the forecast
@@ -21,16 +21,6 @@ def members_of(model: Fitted) -> Weighted:
     if not was_searched(model) or len(model.members_) < 2:
         return [(model.posterior_, 1.0)]
     return [(posterior, member.weight) for posterior, member in zip(model.posteriors_, model.members_, strict=True)]
-
-
-def steps_ahead(axis: Axis, horizon: float, most: int) -> np.ndarray:
-    """The usual steps of a time from the last observation to the horizon, `most` at most; none of another input."""
-    if axis.rule is None:
-        return np.zeros(0)
-    step = float(axis.rule.future(axis.high, 1)[0]) - axis.high
-    count = int(np.clip((horizon - axis.high) / step + 1e-6, 0, most)) if step > 0 else 0
-    steps = axis.rule.future(axis.high, count) if count else np.zeros(0)
-    return steps[steps <= horizon + 1e-9]
 
 
 def moments(facts: Facts) -> np.ndarray:
