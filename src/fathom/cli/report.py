@@ -82,7 +82,8 @@ def _search_for_report(path: Path, dataset: Dataset, what: tuple[int, str], opti
     from fathom.estimators.search import KernelSearch
 
     trace = path.with_name(path.name + ".trace.json")
-    return run_search(KernelSearch(*what, trace_path=trace, **options), dataset, own_trace=True)
+    model = KernelSearch(*what, trace_path=trace, calendar=dataset.calendar, **options)
+    return run_search(model, dataset, own_trace=True)
 
 
 def _loaded(file: Path) -> ExactRegressor:

@@ -61,6 +61,7 @@ def search(
     console.check_folder(out)
     dataset = resolve(data, target or None, time_column, drop)
     where: Facts = {"n_jobs": jobs, "backend": backend, "address": address, "time_limit": time_limit}
+    where["calendar"] = dataset.calendar
     path = trace if trace is not None else out.with_name(out.name + ".trace.json")
     model = KernelSearch(depth, variant, criterion=criterion, beam=beam, trace_path=path, random_state=seed, **where)
     start = time.perf_counter()

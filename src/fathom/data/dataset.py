@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fathom.data.calendar import gaps_in
 from fathom.data.columns import Columns, DataError, read_only
 from fathom.data.table import Table
 from fathom.data.timeaxis import TimeKind, TimeRule, time_cells
@@ -87,6 +88,19 @@ class Dataset:
     def format_time(self, value: float) -> str:
         """A value of the time input as the reader would write it: a date in their form, or a number."""
         return f"{value:.6g}" if self.rule is None else self.rule.format(value)
+
+    @property
+    def calendar(self) -> tuple[tuple[float, ...], ...]:
+        """For each input the periods at which a cycle is expected: those of the calendar for a time, else none."""
+        time, rule = self.time, self.rule
+        known = () if time is None or rule is None else rule.periods(self.units.get(self.names[time], ""))
+        return tuple(known if i == time else () for i in range(self.n_inputs))
+
+    def gaps(self) -> list[tuple[float, float]]:
+        """Stretches of time without a row that are long for the sampling: the times on either side of each."""
+        if self.rule is None or self.time is None:
+            return []
+        return gaps_in(self.X[:, self.time], self.rule.spacing)
 
     def future(self, horizon: int) -> np.ndarray:
         """The next `horizon` values of the time input after the last row, at the usual step."""

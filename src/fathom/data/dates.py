@@ -20,6 +20,7 @@ MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
 )
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 _CLOCK = (
     r"(?:[T ]\s*(?P<H>\d{1,2}):(?P<M>\d{2})(?::(?P<S>\d{2}(?:\.\d+)?))?"
@@ -122,6 +123,7 @@ def write(moment: int, form: str) -> str:
         m=month % 12 + 1,
         b=MONTHS[month % 12][:3],
         B=MONTHS[month % 12],
+        A=WEEKDAYS[(day + 3) % 7],  # 1970 began on a Thursday
         q=month % 12 // 3 + 1,
         d=day - first + 1,
         H=seconds // 3600,

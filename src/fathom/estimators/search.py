@@ -53,6 +53,8 @@ class KernelSearch(ExactRegressor):
     n_jobs, backend, address : where candidates are fitted: in this process, in others ("processes"), or on a Dask or
         Ray cluster at an address. The answer does not depend on it.
     trace_path : where the path is written after every level; the same search resumes from it.
+    calendar : for each input the periods, in its own units, at which a cycle is expected, such as `Dataset.calendar`
+        A fitted period near one of them is set to it unless the evidence objects.
     random_state : int, Generator, RandomState or None
         Same seed, same answer; None is a new one every time, or that of the trace that the search resumes from.
 
@@ -76,6 +78,7 @@ class KernelSearch(ExactRegressor):
         backend: str = "processes",
         address: str | None = None,
         trace_path: str | Path | None = None,
+        calendar: tuple[tuple[float, ...], ...] = (),
         random_state: RandomState = None,
     ):
         self.depth = depth
@@ -88,6 +91,7 @@ class KernelSearch(ExactRegressor):
         self.backend = backend
         self.address = address
         self.trace_path = trace_path
+        self.calendar = calendar
         self.random_state = random_state
 
     def fit(self, X: Rows, y: Rows, on_level: OnLevel | None = None, on_stage: OnStage | None = None) -> Self:
@@ -124,7 +128,14 @@ class KernelSearch(ExactRegressor):
         if self.depth < 1 or self.beam < 1:
             raise ValueError(f"depth and beam must be 1 or more, not {self.depth} and {self.beam}")
         grammar = default_grammar(n_inputs, self.variant, tuple(self.base))  # type: ignore[arg-type]
-        return Settings(grammar, self.depth, self.criterion, self.beam, seed)  # type: ignore[arg-type]
+        return Settings(grammar, self.depth, self.criterion, self.beam, seed, calendar=self._calendar(n_inputs))  # type: ignore[arg-type]
+
+    def _calendar(self, n_inputs: int) -> tuple[tuple[float, ...], ...]:
+        """The periods of the calendar in standard units."""
+        if len(self.calendar) not in (0, n_inputs):
+            raise ValueError(f"calendar has periods for {len(self.calendar)} inputs, not {n_inputs}: give () for some")
+        spread = self.scaler_.x_sd.tolist()
+        return tuple(tuple(p / sd for p in own) for own, sd in zip(self.calendar, spread, strict=False))
 
     def _seed(self, trace: Path | None) -> int:
         """The seed of the search; one that is left open is that of the trace to resume from."""
@@ -203,6 +214,7 @@ class KernelSearch(ExactRegressor):
         return {
             **self.get_params(),
             "base": list(self.base),
+            "calendar": [list(own) for own in self.calendar],
             "trace_path": path,
             "random_state": self.trace_.settings["seed"],
         }

@@ -4,8 +4,8 @@
     product = factor { "*" factor }
     factor  = ( "(" kernel ")" | NAME ) [ "[" inputs "]" ] [ "(" arguments ")" ]
 
-Arguments are kernels (of CP, CW and others made from kernels) and `parameter=value`; inputs are column numbers or
-names. A parameter that nobody set is not printed.
+Arguments are kernels (of CP, CW and others made from kernels) and `parameter=value`, or `parameter=value fixed` for
+one that no fit may change; inputs are column numbers or names. A parameter that nobody set is not printed.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ def to_text(kernel: Kernel, values: bool = True) -> str:
     arguments = [to_text(child, values) for child in kernel.children]
     arguments += [f"{field}={getattr(kernel, field)}" for field in kernel.static if not _is_default(kernel, field)]
     for p in kernel.parameters if values else ():
-        value = getattr(kernel, p.name)
-        if p.name in kernel.given or not np.array_equal(_array(value), np.asarray(p.default)):
-            arguments.append(f"{p.name}={_number_text(value)}")
+        value, fixed = getattr(kernel, p.name), p.name in kernel.fixed
+        if fixed or p.name in kernel.given or not np.array_equal(_array(value), np.asarray(p.default)):
+            arguments.append(f"{p.name}={_number_text(value)}{' fixed' if fixed else ''}")
     chosen = "" if kernel.inputs is None else f"[{', '.join(_input_text(i) for i in kernel.inputs)}]"
     return kernel.name + chosen + (f"({', '.join(arguments)})" if arguments else "")
 
@@ -151,9 +151,9 @@ class _Reader:
             self.fail(f"a kernel ({', '.join(sorted(KNOWN))})")
         self.advance()
         inputs = self.inputs()
-        operands, values = self.arguments()
+        operands, values, fixed = self.arguments()
         try:
-            return node(*operands, inputs=inputs, **values)
+            return node(*operands, inputs=inputs, **values).fix(*fixed)
         except ValueError as problem:
             raise KernelSyntaxError(f"cannot read kernel {self.text!r}: {problem}") from None
 
@@ -174,21 +174,26 @@ class _Reader:
                 self.need("]")
                 return tuple(chosen)
 
-    def arguments(self) -> tuple[list[Kernel], dict[str, Array]]:
+    def arguments(self) -> tuple[list[Kernel], dict[str, Array], list[str]]:
+        """Operands, values of parameters, and which of these are fixed."""
         operands: list[Kernel] = []
         values: dict[str, Array] = {}
+        fixed: list[str] = []
         if not self.take("(") or self.take(")"):
-            return operands, values
+            return operands, values, fixed
         while True:
             if self.kind == "name" and self.token not in KNOWN and self.token not in LONG:
                 name = self.advance()
                 self.need("=")
                 values[name] = self.value()
+                if self.kind == "name" and self.token == "fixed":
+                    self.advance()
+                    fixed.append(name)
             else:
                 operands.append(self.sum())
             if not self.take(","):
                 self.need(")")
-                return operands, values
+                return operands, values, fixed
 
     def value(self) -> Array:
         if self.take("["):

@@ -6,11 +6,12 @@ import math
 import re
 from dataclasses import dataclass, replace
 
+from fathom.data import calendar
+from fathom.data.calendar import DAYS
 from fathom.data.dates import MONTHS
-from fathom.data.timeaxis import TimeRule
+from fathom.data.timeaxis import BUSINESS, TimeRule
 from fathom.report.numbers import number
 
-DAYS = 365.2425  # in a year
 # a span is counted in the first unit it is not too short for: 7 months rather than 0.6 years
 _UNITS = (
     ("year", 1.0, 0.75),
@@ -21,10 +22,8 @@ _UNITS = (
     ("minute", 1 / DAYS / 1440, 2 / DAYS / 1440),
     ("second", 1 / DAYS / 86400, 0.0),
 )
-_CYCLES = {"yearly": 1.0, "half-yearly": 1 / 2, "quarterly": 1 / 4, "monthly": 1 / 12, "weekly": 7 / DAYS}
-_CYCLES["daily"] = 1 / DAYS
-_IN_YEARS = {"month": 1 / 12, "week": 7 / DAYS, "day": 1 / DAYS, "d": 1 / DAYS, "hour": 1 / DAYS / 24}
-_IN_YEARS |= {"h": 1 / DAYS / 24, "year": 1.0, "yr": 1.0}
+_BUSINESS = (*_UNITS[:3], ("business day", BUSINESS, 0.0))
+_PARTS = ("first", "second", "third", "fourth")
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ class Axis:
     @property
     def in_years(self) -> bool:
         """True when the numbers are years, whatever the reader wrote."""
-        return self.rule is not None and self.rule.kind in ("date", "decimal year")
+        return self.rule is not None and self.rule.in_years
 
     @property
     def span(self) -> float:
@@ -72,9 +71,17 @@ class Axis:
         if not self.in_years:
             text = number(value, sd, digits)
             return f"{text} {self.unit or self._nameless(text)}"
-        noun, size, _ = next(u for u in _UNITS if abs(value) >= 0.999 * u[2])
+        noun, size = self.unit_for(value)
         text = number(value / size, None if sd is None else sd / size, digits)
         return f"{text} {noun}" if text == "1" else f"{text} {noun}s"
+
+    def unit_for(self, value: float) -> tuple[str, float]:
+        """The unit in which a distance of this size is told, in the singular, and its size on the axis."""
+        if not self.in_years or self.rule is None:
+            return self.unit, 1.0
+        known = _BUSINESS if self.rule.grid == "business days" else _UNITS
+        noun, size, _ = next(u for u in known if abs(value) >= 0.999 * u[2])
+        return noun, size
 
     def _nameless(self, text: str) -> str:
         return f"unit{'' if text == '1' else 's'}{f' of {self.called}' if self.name else ''}"
@@ -85,8 +92,10 @@ class Axis:
         return text if not (self.in_years or self.unit) else f"{text} of {self.name}"
 
     def place(self, value: float) -> str:
-        """A point on the axis: a date as the reader writes it, or a number."""
-        return f"{value:.4g} {self.unit}".rstrip() if self.rule is None else self.rule.format(value)
+        """A point on the axis: a date as people write it, or a number."""
+        if self.rule is None:
+            return f"{value:.4g} {self.unit}".rstrip()
+        return replace(self.rule, form=self.rule.spoken).format(value)
 
     def seen(self, value: float) -> str:
         """A point of the data: as written, but no finer than the length of the record allows."""
@@ -108,21 +117,16 @@ class Axis:
             return f"{math.floor(value + 1e-6)}"
         if self.rule.kind == "decimal year":
             return f"{self.season(value)} {math.floor(value + 1e-6)}" if span > 2 else self.place(value)
-        return replace(self.rule, form=_coarse(self.rule.form, span)).format(value)
+        return replace(self.rule, form=_coarse(self.rule.spoken, span)).format(value)
 
     def cycle(self, period: float, sd: float | None = None) -> tuple[str, str]:
         """A name for a repeating pattern, ("yearly", "") or ("", "about 10.8 years")."""
-        years = self._in_years(period)
-        for name, length in _CYCLES.items():
-            if years is not None and abs(years / length - 1) <= 0.02:
-                return name, ""
-        return "", f"about {self.length(period, 2, sd)}"
+        return self._named(period) or "", "" if self._named(period) else f"about {self.length(period, 2, sd)}"
 
-    def _in_years(self, value: float) -> float | None:
-        if self.in_years:
-            return value
-        size = _IN_YEARS.get(self.unit.lower()) or _IN_YEARS.get(self.unit.lower().removesuffix("s"))
-        return None if size is None else value * size
+    def _named(self, period: float) -> str | None:
+        size = DAYS if self.in_years else calendar.days_in(self.unit)
+        known = {} if size is None else calendar.PERIODS
+        return next((name for name, days in known.items() if abs(period * size / days - 1) <= 0.02), None)
 
     def rate(self, slope: float) -> tuple[float, str]:
         """A slope per year as one per year, month, day or hour, whichever suits the record: (value, "a month")."""
@@ -137,6 +141,27 @@ class Axis:
         if not self.in_years:
             return self.place(value)
         return MONTHS[math.floor(12 * (value % 1.0) + 1e-6) % 12]
+
+    def phase(self, value: float, period: float) -> str:
+        """When a moment comes round in a cycle of the calendar: "in December", "on Fridays", "around 18:00"; or ""."""
+        name = self._named(period)
+        if name is None or self.rule is None or not self.in_years:
+            return ""
+        month = math.floor(12 * (value % 1.0) + 1e-6) % 12
+        if name == "yearly":
+            quarterly = self.rule.grid == "months" and self.rule.step == 3
+            return f"in the {_PARTS[month // 3]} quarter" if quarterly else f"in {MONTHS[month]}"
+        if name == "half-yearly":
+            return f"in {MONTHS[month % 6]} and {MONTHS[month % 6 + 6]}"
+        if name == "quarterly":
+            return f"in the {_PARTS[month % 3]} month of a quarter"
+        if self.rule.kind != "date":
+            return ""
+        words = {"monthly": "around day {d} of the month", "weekly": "on {A}s", "daily": "around {H:02}:00"}[name]
+        hour, first = (1 / 24 / DAYS, 1970.0) if name == "daily" else (self.rule.spacing, self.low)
+        nearest = first + hour * round((value - first) / hour)  # between two observations there is nothing to see
+        zone = f" ({self.rule.zone})" if name == "daily" and self.rule.zone else ""
+        return replace(self.rule, form=words).format(nearest) + zone
 
 
 @dataclass(frozen=True)
@@ -165,5 +190,5 @@ class Setting:
 def _coarse(form: str, span: float) -> str:
     """The form of a date less what is too fine for a record of `span` years: the day, or the time of day."""
     if span > 2 and "{d" in form:
-        return "{Y}-{m:02}" if form.startswith("{Y}") else "{B} {Y}"
-    return re.split(r"[T ]+\{H", form)[0] if span > 2 / 12 else form
+        return "{B} {Y}"
+    return re.split(r"[T ,]+\{H", form)[0] if span > 2 / 12 else form
