@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import shlex
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fathom.cli import console
-from fathom.cli.options import Data, Drop, Json, Seed, Target, Time
-from fathom.cli.search import Beam, Criterion, Depth, Jobs, TimeLimit, Variant, run_search
+from fathom.cli.options import Data, Drop, Holidays, Json, Seed, Target, Time
+from fathom.cli.search import Beam, Criterion, Depth, Jobs, TimeLimit, Variant, run_search, with_days
 
 if TYPE_CHECKING:
     from fathom.base.files import Facts
@@ -29,6 +30,7 @@ def report(
     target: Target = None,
     time_column: Time = None,
     drop: Drop = None,
+    holidays: Holidays = None,
     depth: Depth = 10,
     variant: Variant = "interpretability",
     criterion: Criterion = "bic",
@@ -52,15 +54,17 @@ def report(
     path = out if out is not None else Path("report" + SUFFIXES[form])
     for file in filter(None, (path, save_to)):
         console.check_folder(file)
-    dataset = resolve(data, target or None, time_column, drop)
+    loaded = None if model is None else _loaded(model)
+    dataset = with_days(_as_known(resolve(data, target or None, time_column, drop), loaded), holidays)
     end = _end(dataset, horizon)
     start = time.perf_counter()
-    if model is None:
+    if loaded is None:
         options: Facts = {"criterion": criterion, "beam": beam, "time_limit": time_limit, "n_jobs": jobs}
         found = _search_for_report(path, dataset, (depth, variant), options | {"random_state": seed})
     else:
-        found = _loaded(model)
-    asked: Facts = {"--target": target, "--time": time_column, "--drop": drop, "--out": out, "--model": model}
+        found = loaded
+    asked: Facts = {"--target": target, "--time": time_column, "--drop": drop, "--holidays": holidays}
+    asked |= {"--out": out, "--model": model}
     asked |= {"--depth": depth, "--variant": variant, "--criterion": criterion, "--beam": beam}
     asked |= {"--time-limit": time_limit, "--horizon": horizon, "--format": form, "--save": save_to, "--seed": seed}
     _write_report(found, dataset, path, save_to, end, (command_line(data, asked), start, seed, form, as_json))
@@ -82,7 +86,8 @@ def _search_for_report(path: Path, dataset: Dataset, what: tuple[int, str], opti
     from fathom.estimators.search import KernelSearch
 
     trace = path.with_name(path.name + ".trace.json")
-    model = KernelSearch(*what, trace_path=trace, calendar=dataset.calendar, **options)
+    known: Facts = {"calendar": dataset.calendar, "terms": dataset.terms}
+    model = KernelSearch(*what, trace_path=trace, **known, **options)
     return run_search(model, dataset, own_trace=True)
 
 
@@ -94,6 +99,14 @@ def _loaded(file: Path) -> ExactRegressor:
     if not isinstance(found, ExactRegressor):
         raise ValueError(f"--model {file}: a report needs an exact Gaussian process, and this is another kind of model")
     return found
+
+
+def _as_known(dataset: Dataset, model: ExactRegressor | None) -> Dataset:
+    """The data set with the name of the country whose holidays a model was searched with."""
+    from fathom.data.holidays import Holidays as Listed
+
+    country = getattr(getattr(model, "columns_", None), "holidays", "")
+    return replace(dataset, holidays=Listed(country)) if country else dataset
 
 
 def _end(dataset: Dataset, horizon: int | None) -> float | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fathom.cli import console
-from fathom.cli.options import Data, Drop, Json, Seed, Target, Time
+from fathom.cli.options import Data, Drop, Holidays, Json, Seed, Target, Time
 
 if TYPE_CHECKING:
     from fathom.base.arrays import Rows
@@ -39,6 +39,7 @@ def search(
     target: Target = None,
     time_column: Time = None,
     drop: Drop = None,
+    holidays: Holidays = None,
     depth: Depth = 10,
     variant: Variant = "interpretability",
     criterion: Criterion = "bic",
@@ -59,9 +60,9 @@ def search(
     from fathom.estimators.search import KernelSearch
 
     console.check_folder(out)
-    dataset = resolve(data, target or None, time_column, drop)
+    dataset = with_days(resolve(data, target or None, time_column, drop), holidays)
     where: Facts = {"n_jobs": jobs, "backend": backend, "address": address, "time_limit": time_limit}
-    where["calendar"] = dataset.calendar
+    where |= {"calendar": dataset.calendar, "terms": dataset.terms}
     path = trace if trace is not None else out.with_name(out.name + ".trace.json")
     model = KernelSearch(depth, variant, criterion=criterion, beam=beam, trace_path=path, random_state=seed, **where)
     start = time.perf_counter()
@@ -69,6 +70,15 @@ def search(
     save(found, out)
     console.wrote(out)
     show_search(found, dataset, {"seconds": time.perf_counter() - start, "out": str(out), "trace": str(path)}, as_json)
+
+
+def with_days(dataset: Dataset, country: str | None) -> Dataset:
+    """The data set with the public holidays of a country, if one is named."""
+    if not country:
+        return dataset
+    from fathom.data.holidays import with_holidays
+
+    return with_holidays(dataset, country)
 
 
 def run_search(model: KernelSearch, dataset: Dataset, own_trace: bool) -> KernelSearch:
@@ -104,7 +114,7 @@ def _searched(model: KernelSearch, dataset: Dataset, X: Rows) -> KernelSearch:
 
 
 def show_search(model: KernelSearch, dataset: Dataset, about: Facts, as_json: bool) -> None:
-    from fathom.kernels.syntax import to_text
+    from fathom.kernels.syntax import shortened, to_text
 
     trace = model.trace_
     levels = [
@@ -125,7 +135,7 @@ def show_search(model: KernelSearch, dataset: Dataset, about: Facts, as_json: bo
     console.show_facts(
         [
             *(("", note) for note in dataset.notes),
-            ("kernel", to_text(console.rounded(model.kernel_))),
+            ("kernel", shortened(to_text(console.rounded(model.kernel_)))),
             ("ended", _ENDED.get(trace.status, trace.status)),
             ("near ties", reach if ties else "none"),
             *((("evidence", f"a lower bound, {trace.approximation}"),) if trace.approximation else ()),

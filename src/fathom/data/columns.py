@@ -28,6 +28,7 @@ class Columns:
     units: dict[str, str] = field(default_factory=dict)
     time: int | None = None
     rule: TimeRule | None = None
+    holidays: str = ""  # the country whose public holidays may be a part of the model
 
     def to_dict(self) -> Facts:
         """Plain values for JSON."""
@@ -40,7 +41,7 @@ class Columns:
             names, target = tuple(map(str, stored["names"])), tuple(map(str, stored["target"]))
             rule = None if stored["rule"] is None else _rule(stored["rule"])
             time = None if stored["time"] is None else range(len(names))[stored["time"]]
-            return cls(names, target, dict(stored["units"]), time, rule)
+            return cls(names, target, dict(stored["units"]), time, rule, str(stored.get("holidays", "")))
         except (LookupError, TypeError, ValueError) as error:
             raise DataError(f"the stored column description is damaged ({error}): save the model again") from None
 

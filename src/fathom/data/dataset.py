@@ -21,6 +21,8 @@ from fathom.data.timeaxis import TimeKind, TimeRule, time_cells
 if TYPE_CHECKING:
     import pandas as pd
 
+    from fathom.data.holidays import Holidays
+
 
 Split = tuple[np.ndarray, np.ndarray]  # row numbers: train, test
 
@@ -33,6 +35,7 @@ class Dataset:
     - `units`: column name -> unit, for the columns whose header gives one.
     - `time`: which column of `X` is the time, if any; `time_kind`: whether it came from dates ("date"), holds years
       ("decimal year") or other numbers ("number"). `rule` is the map between dates and the numbers in `X`.
+    - `holidays`: the public holidays of a country, if they were asked for.
     - `notes`: sentences on what was done to the data on the way in.
 
     Arrays are read-only. NaN in `y` marks a missing output.
@@ -48,6 +51,7 @@ class Dataset:
     notes: tuple[str, ...] = ()
     source: str = ""
     rule: TimeRule | None = None
+    holidays: Holidays | None = None
 
     def __post_init__(self) -> None:
         X, y = read_only(self.X), read_only(self.y)
@@ -77,7 +81,8 @@ class Dataset:
     @property
     def columns(self) -> Columns:
         """The description with which `read_inputs` reads another file for the same model."""
-        return Columns(self.names, self.target, dict(self.units), self.time, self.rule)
+        country = "" if self.holidays is None else self.holidays.country
+        return Columns(self.names, self.target, dict(self.units), self.time, self.rule, country)
 
     def rows(self, index: ArrayLike | slice) -> Dataset:
         """The data set of some rows, by numbers, mask or slice."""
@@ -95,6 +100,13 @@ class Dataset:
         time, rule = self.time, self.rule
         known = () if time is None or rule is None else rule.periods(self.units.get(self.names[time], ""))
         return tuple(known if i == time else () for i in range(self.n_inputs))
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """Kernels that may be a part of any model of these data: that of public holidays, if there are some."""
+        if self.holidays is None or self.time is None or not self.holidays.covers(self.X[:, self.time]).any():
+            return ()
+        return (self.holidays.kernel(self.time if self.n_inputs > 1 else None),)
 
     def gaps(self) -> list[tuple[float, float]]:
         """Stretches of time without a row that are long for the sampling: the times on either side of each."""

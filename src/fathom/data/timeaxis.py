@@ -2,8 +2,8 @@
 
 Dates at whole months (monthly, quarterly, yearly, at any fixed day or at month ends) lie at `year + (month − 1)/12`
 plus a constant for the day, an exactly regular grid in years although months differ in length. Business days lie
-evenly too, five to a week of 7/365.2425 years, so that Friday is as near to Monday as Monday to Tuesday. All other dates
-lie at the time elapsed since 1970 in years of 365.2425 days: equal intervals are equal lags. Numbers stay as written.
+evenly too, five to a week of 7/365.2425 years: Friday is as near to Monday as Monday to Tuesday. All other dates lie at
+the time elapsed since 1970 in years of 365.2425 days, so that equal intervals are equal lags. Numbers stay as written.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ class TimeRule:
             what = often.get(int(self.step), "whole months apart")
             return f"Dates in {name!r} were understood as {what} and placed at year + (month - 1)/12."
         if self.grid == "business days":
-            return f"Dates in {name!r} were understood as business days, Monday to Friday, and placed evenly, five to a week."
+            return f"Dates in {name!r} were understood as business days and placed evenly, five to a week."
         if self.grid == "elapsed":
             return f"Dates in {name!r} were turned into years by elapsed time (365.2425 days to the year)."
         what = "decimal years" if self.kind == "decimal year" else "plain numbers"

@@ -17,7 +17,7 @@ from fathom.data.dataset import Dataset
 from fathom.estimators.exact import ExactRegressor
 from fathom.gp.evidence import Mean
 from fathom.gp.learn import posterior_of
-from fathom.kernels.algebra import bind
+from fathom.kernels.algebra import bind, rescale
 from fathom.kernels.syntax import parse, to_text
 from fathom.predictive import Predictive
 from fathom.process import Process
@@ -55,6 +55,7 @@ class KernelSearch(ExactRegressor):
     trace_path : where the path is written after every level; the same search resumes from it.
     calendar : for each input the periods, in its own units, at which a cycle is expected, such as `Dataset.calendar`
         A fitted period near one of them is set to it unless the evidence objects.
+    terms : kernels, as text in the units of the inputs, that may join the sum as they stand; variances are learnt
     random_state : int, Generator, RandomState or None
         Same seed, same answer; None is a new one every time, or that of the trace that the search resumes from.
 
@@ -79,6 +80,7 @@ class KernelSearch(ExactRegressor):
         address: str | None = None,
         trace_path: str | Path | None = None,
         calendar: tuple[tuple[float, ...], ...] = (),
+        terms: tuple[str, ...] = (),
         random_state: RandomState = None,
     ):
         self.depth = depth
@@ -92,6 +94,7 @@ class KernelSearch(ExactRegressor):
         self.address = address
         self.trace_path = trace_path
         self.calendar = calendar
+        self.terms = terms
         self.random_state = random_state
 
     def fit(self, X: Rows, y: Rows, on_level: OnLevel | None = None, on_stage: OnStage | None = None) -> Self:
@@ -127,7 +130,9 @@ class KernelSearch(ExactRegressor):
                 raise ValueError(f"{name} must be {' or '.join(map(repr, choices))}, not {getattr(self, name)!r}")
         if self.depth < 1 or self.beam < 1:
             raise ValueError(f"depth and beam must be 1 or more, not {self.depth} and {self.beam}")
-        grammar = default_grammar(n_inputs, self.variant, tuple(self.base))  # type: ignore[arg-type]
+        s, known = self.scaler_, [bind(parse(term), self._names() or n_inputs) for term in self.terms]
+        terms = tuple(to_text(rescale(term, -s.x_mean / s.x_sd, 1 / s.x_sd)) for term in known)
+        grammar = default_grammar(n_inputs, self.variant, tuple(self.base), terms)  # type: ignore[arg-type]
         return Settings(grammar, self.depth, self.criterion, self.beam, seed, calendar=self._calendar(n_inputs))  # type: ignore[arg-type]
 
     def _calendar(self, n_inputs: int) -> tuple[tuple[float, ...], ...]:
@@ -215,6 +220,7 @@ class KernelSearch(ExactRegressor):
             **self.get_params(),
             "base": list(self.base),
             "calendar": [list(own) for own in self.calendar],
+            "terms": list(self.terms),
             "trace_path": path,
             "random_state": self.trace_.settings["seed"],
         }

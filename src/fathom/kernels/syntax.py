@@ -77,6 +77,11 @@ def _input_text(i: int | str) -> str:
     return i if re.fullmatch(r"[^\W\d]\w*", i) else '"' + i.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
+def shortened(text: str) -> str:
+    """The text of a kernel with long lists cut short: for reading, not for parsing."""
+    return re.sub(r"\[([^\[\], ]+), [^\[\]]{60,}, ([^\[\], ]+)\]", r"[\1, …, \2]", text)
+
+
 # -- parsing -----------------------------------------------------------------------------------------------------
 
 

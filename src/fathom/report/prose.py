@@ -12,7 +12,7 @@ from fathom.report.facts.part import Component
 from fathom.report.facts.whole import Facts
 from fathom.report.measure.selection import LEAST_GAIN
 from fathom.report.numbers import between, number, percent, quantity
-from fathom.report.words import joint, sentences
+from fathom.report.words import calendar, joint, sentences
 from fathom.report.words import phrases as say
 from fathom.report.words.text import capital, counted, listed, name_of, sentence, uncapital
 
@@ -185,6 +185,7 @@ def remarks(facts: Facts) -> list[str]:
         said += [f"part {c.number}: {text}" for text in (sentences.unsure(c) if len(c.inputs) < 2 else [])]
     if len(facts.effects) > 1:
         said.append("shares of inputs overlap where inputs act jointly or are related, so they need not sum to 100 %")
+    said += calendar.gaps(facts.setting) + calendar.missed(facts)
     if facts.jitter > 0:
         said.append(
             "the covariance could be factorised only after adding a little noise; repeated inputs may be the cause"

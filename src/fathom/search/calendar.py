@@ -51,7 +51,7 @@ def _held(kernel: Kernel, n: int) -> bool:
 
 
 def _exchanged(kernel: Kernel, n: int, problem: Problem) -> Kernel | None:
-    """The kernel with the period of node n freed if it was fixed, fixed if it is near one of the calendar; else None."""
+    """The kernel with the period of node n free if it was fixed, or fixed if one of the calendar is near; else None."""
     node = list(walk(kernel))[n]
     if "period" in node.fixed:
         return with_fields(kernel, {n: {"fixed": node.fixed - {"period"}}})

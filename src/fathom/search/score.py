@@ -349,7 +349,7 @@ def penalty(n: int, which: Criterion) -> float:
 def period_pool(
     x: np.ndarray, y: np.ndarray, residual: np.ndarray | None = None, calendar: Sequence[float] = ()
 ) -> np.ndarray:
-    """Candidate periods: of the calendar, then peaks of the series and of what a model leaves, their doubles and halves."""
+    """Candidate periods: of the calendar, peaks of the series and of what a model leaves, their doubles and halves."""
     span, step = float(np.ptp(x)), float(np.median(np.diff(np.unique(x))))
     found = [_without_lobes(peaks(x, values, 8), span)[:4] for values in ((y,) if residual is None else (y, residual))]
     top = np.concatenate([p[:2] for p in found])

@@ -119,14 +119,27 @@ class Axis:
             return f"{self.season(value)} {math.floor(value + 1e-6)}" if span > 2 else self.place(value)
         return replace(self.rule, form=_coarse(self.rule.spoken, span)).format(value)
 
+    def day(self, value: float) -> str:
+        """The day of a moment, written out."""
+        return self.place(value) if self.rule is None else replace(self.rule, form="{d} {B} {Y}").format(value)
+
+    def occasion(self, value: float, period: float) -> str:
+        """A moment in a cycle, as fine as the cycle asks for: "July 1961", "Friday 7 June 2024, 14:00"."""
+        day = "{A} {d} {B} {Y}"
+        named = {"weekly": day, "daily": f"{day}, {{H:02}}:{{M:02}}"}.get(self._named(period) or "")
+        if named and self.rule is not None and self.rule.kind == "date":
+            return replace(self.rule, form=named).format(value)
+        return self.around(value, span=min(self.span, 10 * period))
+
     def cycle(self, period: float, sd: float | None = None) -> tuple[str, str]:
         """A name for a repeating pattern, ("yearly", "") or ("", "about 10.8 years")."""
         return self._named(period) or "", "" if self._named(period) else f"about {self.length(period, 2, sd)}"
 
     def _named(self, period: float) -> str | None:
         size = DAYS if self.in_years else calendar.days_in(self.unit)
-        known = {} if size is None else calendar.PERIODS
-        return next((name for name, days in known.items() if abs(period * size / days - 1) <= 0.02), None)
+        if size is None:
+            return None
+        return next((name for name, days in calendar.PERIODS.items() if abs(period * size / days - 1) <= 0.02), None)
 
     def rate(self, slope: float) -> tuple[float, str]:
         """A slope per year as one per year, month, day or hour, whichever suits the record: (value, "a month")."""
@@ -175,6 +188,8 @@ class Setting:
     spread: float  # standard deviation of the target
     n_rows: int
     source: str
+    gaps: tuple[tuple[float, float], ...] = ()  # in the record: the observations on either side
+    holidays: str = ""  # the country whose public holidays were asked for
 
     @property
     def label(self) -> str:

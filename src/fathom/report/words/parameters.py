@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from fathom.kernels.syntax import shortened
 from fathom.report.facts.part import PERIODIC, SMOOTH, Component, Estimate
 from fathom.report.facts.setting import Axis
 from fathom.report.numbers import number
@@ -21,8 +22,8 @@ class Row:
 
 
 def rounded(kernel: str) -> str:
-    """The text of a kernel with its numbers rounded to six digits."""
-    return re.sub(r"\d+\.\d{4,}(e[-+]?\d+)?", lambda found: f"{float(found.group()):.6g}", kernel)
+    """The text of a kernel with its numbers rounded to six digits and long lists cut short."""
+    return re.sub(r"\d+\.\d{4,}(e[-+]?\d+)?", lambda found: f"{float(found.group()):.6g}", shortened(kernel))
 
 
 def rows(c: Component) -> list[Row]:
@@ -31,24 +32,28 @@ def rows(c: Component) -> list[Row]:
 
 
 def _row(c: Component, e: Estimate) -> Row:
-    factor = c.factors[e.factor]
+    factor = c.all_factors[e.factor]
     inputs = factor.inputs or (c.setting.time or 0,)
     axis = c.setting.axes[inputs[e.entry] if e.entry < len(inputs) else inputs[0]]
     name = _name(factor.kind, e.name)
     if e.name == "lengthscale" and len(factor.inputs) > 1:
         name = f"{name}, {axis.name}"
-    place = e.name == "location" and axis.rule is not None
-    shown = axis.around(e.value, e.sd) if place else number(e.value, e.sd, 3)
-    unit = "" if place else _unit(c, factor.kind, e.name, axis)
-    return Row(name, shown, _interval(e, axis, place), unit)
+    if e.name == "location" and axis.rule is not None:
+        return Row(
+            name, axis.around(e.value, e.sd), _interval(e, axis.around(e.low or 0.0), axis.around(e.high or 0.0)), ""
+        )
+    unit, size = _unit(c, factor.kind, e.name, axis, e.value)
+    sd = None if e.sd is None else e.sd * size
+    ends = [number((end or 0.0) * size, sd) for end in (e.low, e.high)]
+    return Row(name, number(e.value * size, sd, 3), _interval(e, *ends), unit)
 
 
-def _interval(e: Estimate, axis: Axis, place: bool) -> str:
+def _interval(e: Estimate, low: str, high: str) -> str:
+    if e.fixed:
+        return "of the calendar, not fitted" if e.name == "period" else "given, not fitted"
     if e.low is None or e.high is None:
         return "the data cannot tell" if e.determined is False else "not examined"
-    if place:
-        return f"{axis.around(e.low)} to {axis.around(e.high)}"
-    return f"{number(e.low, e.sd)} to {number(e.high, e.sd)}"
+    return f"{low} to {high}"
 
 
 _SWITCH = dict.fromkeys(("Before", "After"), "place of the change")
@@ -70,15 +75,22 @@ def _name(kind: str, name: str) -> str:
     return names.get(name, name.replace("_", " "))
 
 
-def _unit(c: Component, kind: str, name: str, axis: Axis) -> str:
-    along = "years" if axis.in_years else axis.unit
+def _unit(c: Component, kind: str, name: str, axis: Axis, value: float) -> tuple[str, float]:
+    """The unit that suits a parameter's size, and what its value is multiplied by to be in it."""
     if name == "variance":
-        lines = len(c.of_kind("Lin"))
-        own = f"({c.setting.unit})²" if c.setting.unit else ""
+        lines, own = len(c.of_kind("Lin")), f"({c.setting.unit})²" if c.setting.unit else ""
+        along, size = _along(axis, axis.span)
         power = "²⁴⁶⁸"[lines - 1] if 1 <= lines <= 4 else ""
-        return f"{own} per ({along}){power}" if own and along and power else own
+        return (f"{own} per ({along}){power}" if own and along and power else own), size ** (2 * lines)
     if name == "lengthscale" and kind in PERIODIC:
-        return "(relative to the period)"
+        return "(relative to the period)", 1.0
     if name == "steepness":
-        return f"per {along.removesuffix('s')}" if along else ""
-    return along if name in ("lengthscale", "period", "width", "location") else ""
+        along, size = _along(axis, 1 / value)
+        return (f"per {along.removesuffix('s')}" if along else ""), size
+    along, size = _along(axis, value) if name in ("lengthscale", "period", "width", "location") else ("", 1.0)
+    return along, 1 / size
+
+
+def _along(axis: Axis, value: float) -> tuple[str, float]:
+    noun, size = axis.unit_for(value)
+    return (f"{noun}s" if axis.in_years else noun), size

@@ -9,6 +9,7 @@ from fathom.report.facts.part import PERIODIC, SMOOTH, Component, Cycle, Edge, H
 from fathom.report.facts.setting import Axis
 from fathom.report.facts.whole import Forecast
 from fathom.report.numbers import MINUS, number, quantity
+from fathom.report.words import calendar, together
 from fathom.report.words.text import Measured, capital, listed
 
 POWERS = {2: "quadratic", 3: "cubic", 4: "quartic", 5: "quintic"}
@@ -88,6 +89,8 @@ def cycle(c: Component) -> str:
     rings = sorted(c.of_kind(*PERIODIC), key=lambda i: c.factors[i]["period"])
     first = period(c, rings[0])
     drift = c.of_kind(*SMOOTH)
+    if c.also:
+        return f"{first}{together.drift(c)}"
     if loose(c):
         first = first.replace("a ", "a loose ", 1)
         first += f" that loses its shape within about {lengthscale(c)}"
@@ -148,7 +151,8 @@ def near_linear(c: Component) -> bool:
 def measured(c: Component) -> Measured:
     """What was measured of a component, for its title."""
     drift = lengthscale(c) if c.of_kind(*SMOOTH) and relative_lengthscale(c) <= 1 else ""
-    return Measured(_called(c), place(c), grows(c), drift)
+    where = "" if c.holidays is not None and c.head == "step" else place(c)
+    return Measured(_called(c), where, grows(c), drift)
 
 
 def _called(c: Component) -> str:
@@ -156,6 +160,8 @@ def _called(c: Component) -> str:
         return ""
     if c.head == "cycle":
         return capital(period(c, fastest(c)).removeprefix("a "))
+    if c.head == "step" and c.holidays is not None:
+        return capital(calendar.days(c.setting))
     if c.head == "step":
         return "Lower level" if _lower(c) else "Higher level"
     if near_linear(c):
@@ -258,7 +264,7 @@ def polynomial(c: Component) -> str:
 
 def peak(f: Forecast, axis: Axis) -> str:
     """When the next peak comes; where the cycle is short, finer than other dates of the record."""
-    return axis.around(f.peak.at, span=min(axis.span, 10 * (f.cycle or axis.span)))
+    return axis.occasion(f.peak.at, f.cycle or axis.span)
 
 
 # -- how it grows ------------------------------------------------------------------------------------------------
@@ -333,6 +339,8 @@ def seen(c: Component) -> Region | None:
 def place(c: Component) -> str:
     """ "until 1955-07", "from 1650 to 1715", "until 1650 and from 1715 on"; empty: everywhere."""
     region = seen(c)
+    if c.holidays is not None:
+        return f"on {calendar.days(c.setting)}"
     if region is None:
         return ""
     words = []

@@ -6,6 +6,7 @@ import math
 
 from fathom.report.facts.part import PERIODIC, SMOOTH, SWITCHES, Component
 from fathom.report.numbers import differing, number, percent, quantity
+from fathom.report.words import calendar, together
 from fathom.report.words import phrases as say
 from fathom.report.words.text import listed, sentence
 
@@ -41,7 +42,9 @@ def _nothing(c: Component) -> list[str]:
 def _cycle(c: Component) -> list[str]:
     assert c.shape is not None
     axis, said = say.axis_of(c), []
-    if say.loose(c):
+    if c.also:
+        said.append(together.terms(c))
+    elif say.loose(c):
         said.append("it hardly repeats: by the time a cycle has come round, its shape is forgotten")
     elif c.of_kind(*SMOOTH):
         said.append(_likeness(c))
@@ -49,14 +52,15 @@ def _cycle(c: Component) -> list[str]:
         said.append("neighbouring cycles differ as the slower one passes")
     else:
         said.append("every cycle is the same" if not c.growths else "every cycle has the same shape")
-    said.append(_within(c))
+    said += [] if c.also else [_within(c)]
     cycle = c.shape.cycle
     if cycle is None:
         return said
-    high, low = axis.season(cycle.peak), axis.season(cycle.trough)
-    steady = len(c.of_kind(*PERIODIC)) == 1 and not say.loose(c) and high != low
-    if steady and axis.in_years and axis.cycle(cycle.period)[0] == "yearly":
-        said.append(f"in its last year it is highest in {high} and lowest in {low}")
+    high, low = axis.phase(cycle.peak, cycle.period), axis.phase(cycle.trough, cycle.period)
+    if len(c.of_kind(*PERIODIC)) == 1 and not say.loose(c) and high != low:
+        yearly, drifts = axis.cycle(cycle.period)[0] == "yearly", c.also or c.of_kind(*SMOOTH)
+        when = "in its last year " if yearly else "lately " if drifts else ""
+        said.append(f"{when}it is highest {high} and lowest {low}")
     if not c.growths:
         said.append(f"from trough to peak it measures {say.swings(c, cycle)}")
     return said
@@ -133,6 +137,8 @@ def _polynomial(c: Component) -> list[str]:
 
 def _where(c: Component) -> list[str]:
     region, axis = say.seen(c), say.axis_of(c)
+    if c.holidays is not None:
+        return [calendar.applies(c)]
     if region is None:
         return []
     where = say.place(c)
@@ -151,7 +157,7 @@ def unsure(c: Component) -> list[str]:
     loose = [e for e in c.estimates if e.determined is False]
     said: list[str] = []
     for e in loose:
-        kind = c.factors[e.factor].kind
+        kind = c.all_factors[e.factor].kind
         if kind in SMOOTH and e.name == "lengthscale" and not (c.shape and c.shape.monotone):
             said.append("the data cannot tell how fast " + ("its shape drifts" if c.head == "cycle" else "it varies"))
         elif kind in PERIODIC and e.name == "period":
@@ -195,7 +201,7 @@ def ahead(c: Component) -> list[str]:
     last = c.regions[0].intervals[-1].high if c.regions and c.regions[0].intervals else None
     if c.regions and not c.regions[0].holds(axis.high):
         return [sentence(_outside(c))]
-    said = _continues(c)
+    said = _continues(c) if c.holidays is None else [calendar.ahead(c)]
     if say.grows(c) and c.head != "noise":
         way = {"shrinking": "shrinking", "growing": "growing", "away": "growing"}[c.growths[0].direction]
         said.append(f"{'its swings' if c.head == 'cycle' else 'its size'} would go on {way} along the same line")
@@ -238,6 +244,8 @@ def _continues(c: Component) -> list[str]:
 
 
 def _cycle_ahead(c: Component) -> list[str]:
+    if c.also:
+        return [together.ahead(c)]
     if not c.of_kind(*SMOOTH):
         return [f"the cycle repeats {'with the same shape' if c.growths else 'unchanged'}"]
     if say.loose(c):
