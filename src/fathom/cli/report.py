@@ -86,8 +86,8 @@ def _search_for_report(path: Path, dataset: Dataset, what: tuple[int, str], opti
     from fathom.estimators.search import KernelSearch
 
     trace = path.with_name(path.name + ".trace.json")
-    known: Facts = {"calendar": dataset.calendar, "terms": dataset.terms}
-    model = KernelSearch(*what, trace_path=trace, **known, **options)
+    options |= {"calendar": dataset.calendar, "terms": dataset.terms}
+    model = KernelSearch(*what, trace_path=trace, **options)
     return run_search(model, dataset, own_trace=True)
 
 

@@ -22,7 +22,7 @@ _UNITS = (
     ("minute", 1 / DAYS / 1440, 2 / DAYS / 1440),
     ("second", 1 / DAYS / 86400, 0.0),
 )
-_BUSINESS = (*_UNITS[:3], ("business day", BUSINESS, 0.0))
+_BUSINESS = (*_UNITS[:3], ("business day", BUSINESS, 2 * BUSINESS))
 _PARTS = ("first", "second", "third", "fourth")
 
 
@@ -80,8 +80,9 @@ class Axis:
         if not self.in_years or self.rule is None:
             return self.unit, 1.0
         known = _BUSINESS if self.rule.grid == "business days" else _UNITS
-        noun, size, _ = next(u for u in known if abs(value) >= 0.999 * u[2])
-        return noun, size
+        if self.rule.spacing >= 1 / DAYS / 1.001 and known is _UNITS:
+            known = _UNITS[:4]  # nothing finer than a day is seen of days
+        return next(((noun, size) for noun, size, least in known if abs(value) >= 0.999 * least), known[-1][:2])
 
     def _nameless(self, text: str) -> str:
         return f"unit{'' if text == '1' else 's'}{f' of {self.called}' if self.name else ''}"
@@ -110,7 +111,8 @@ class Axis:
         if not self.in_years or self.rule is None:
             size = sd if sd else span / 50
             step = 10.0 ** math.floor(math.log10(size)) if size > 0 else 0.0
-            return self.place(step * round(value / step) if step else value)
+            place = self.place(step * round(value / step) if step else value)
+            return place if self.rule is None else f"{place} {self.unit}".rstrip()
         if sd is not None and sd > 0.5:
             return f"about {math.floor(value + 1e-6)}"
         if span > 20:

@@ -73,8 +73,9 @@ def value(c: Component) -> str:
 
 
 def step(c: Component) -> str:
-    """A constant for some stretch: "a level about 5 thousand lower"."""
-    return f"a level {value(c).replace(MINUS, '')} {'lower' if _lower(c) else 'higher'}"
+    """A constant for some stretch: "a level about 5 thousand lower", "public holidays about 40 lower"."""
+    what = "a level" if c.holidays is None else calendar.days(c.setting)
+    return f"{what} {value(c).replace(MINUS, '')} {'lower' if _lower(c) else 'higher'}"
 
 
 def _lower(c: Component) -> bool:
@@ -151,8 +152,7 @@ def near_linear(c: Component) -> bool:
 def measured(c: Component) -> Measured:
     """What was measured of a component, for its title."""
     drift = lengthscale(c) if c.of_kind(*SMOOTH) and relative_lengthscale(c) <= 1 else ""
-    where = "" if c.holidays is not None and c.head == "step" else place(c)
-    return Measured(_called(c), where, grows(c), drift)
+    return Measured(_called(c), place(c), grows(c), drift)
 
 
 def _called(c: Component) -> str:
@@ -340,7 +340,7 @@ def place(c: Component) -> str:
     """ "until 1955-07", "from 1650 to 1715", "until 1650 and from 1715 on"; empty: everywhere."""
     region = seen(c)
     if c.holidays is not None:
-        return f"on {calendar.days(c.setting)}"
+        return "" if c.head == "step" else f"on {calendar.days(c.setting)}"
     if region is None:
         return ""
     words = []

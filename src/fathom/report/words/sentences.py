@@ -24,7 +24,7 @@ FAINT = 0.9  # of its full weight: a part that does not come to more is not seen
 
 def body(c: Component) -> list[str]:
     """What the component is, from the whole to the details."""
-    said = [f"this part is {say.noun(c)}"]
+    said = [f"this part {'makes' if c.holidays is not None and c.head == 'step' else 'is'} {say.noun(c)}"]
     said += {"cycle": _cycle, "smooth": _smooth, "noise": _noise, "line": _line, "polynomial": _polynomial}.get(
         c.head, _nothing
     )(c)
@@ -58,7 +58,7 @@ def _cycle(c: Component) -> list[str]:
         return said
     high, low = axis.phase(cycle.peak, cycle.period), axis.phase(cycle.trough, cycle.period)
     if len(c.of_kind(*PERIODIC)) == 1 and not say.loose(c) and high != low:
-        yearly, drifts = axis.cycle(cycle.period)[0] == "yearly", c.also or c.of_kind(*SMOOTH)
+        yearly, drifts = axis.cycle(cycle.period)[0] == "yearly", together.drifts(c)
         when = "in its last year " if yearly else "lately " if drifts else ""
         said.append(f"{when}it is highest {high} and lowest {low}")
     if not c.growths:
