@@ -79,9 +79,8 @@ class Axis:
         """The unit in which a distance of this size is told, in the singular, and its size on the axis."""
         if not self.in_years or self.rule is None:
             return self.unit, 1.0
-        known = _BUSINESS if self.rule.grid == "business days" else _UNITS
-        if self.rule.spacing >= 1 / DAYS / 1.001 and known is _UNITS:
-            known = _UNITS[:4]  # nothing finer than a day is seen of days
+        daily = abs(self.rule.spacing * DAYS - 1) < 0.01  # nothing finer is seen of days
+        known = _BUSINESS if self.rule.grid == "business days" else _UNITS[:4] if daily else _UNITS
         return next(((noun, size) for noun, size, least in known if abs(value) >= 0.999 * least), known[-1][:2])
 
     def _nameless(self, text: str) -> str:
