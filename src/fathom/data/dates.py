@@ -48,6 +48,7 @@ _COMPACT = tuple(
 _SHORT_YEAR = re.compile(r"\d{1,2}([-/.])(\d{1,2}|[A-Za-z]{3})\1\d{2}(\s.*)?")
 _FIELD = {"m": "{m:02}", "m2": "{m:02}", "d": "{d:02}", "d2": "{d:02}", "H": "{H:02}"}
 _TOKEN = re.compile(r"\{(?:[YbBqSF]|[mdHM](?::02)?)\}")
+_OFFSET = re.compile(r"(?:Z|UTC|[-+]\d{2}:?\d{2})$")  # at the end of a form
 _NOT_A_DATE = "is not a date written like the others: correct it, or write every date as YYYY-MM-DD"
 
 Where = Callable[[int], str]  # row -> "line 7"
@@ -174,11 +175,14 @@ def _assemble(column: _Column, like: str) -> Dates:
     form = _form(column, day_first)
     moments = moments + clock
     notes: tuple[str, ...] = ()
-    if np.ptp(zone):
+    if like and (end := _OFFSET.search(like)) and column.has("z"):
+        moments = moments - zone + _zone(end.group())  # by the clock of the earlier column
+    elif np.ptp(zone):
         # Summer and winter time alternate: only a common clock keeps equal steps equal.
         moments = moments - zone
-        notes = (f"Times in {column.name!r} have several UTC offsets and were put in UTC.",)
-        form = re.sub(r"(?:Z|UTC|[-+]\d{2}:?\d{2})$", "Z", form)
+        clock_note = "to follow the clock on the wall instead, write them without offsets"
+        notes = (f"Times in {column.name!r} have several UTC offsets and were put in UTC; {clock_note}.",)
+        form = _OFFSET.sub("Z", form)
     full = np.zeros(len(column.cells), dtype=np.int64)
     full[column.rows] = moments
     return Dates(full, column.cells == "", form, notes)

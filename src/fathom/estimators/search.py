@@ -14,6 +14,7 @@ from fathom.base.execute import Executor, executor
 from fathom.base.files import Facts
 from fathom.data.columns import Columns, Scaler
 from fathom.data.dataset import Dataset
+from fathom.data.holidays import Holidays
 from fathom.estimators.exact import ExactRegressor
 from fathom.gp.evidence import Mean
 from fathom.gp.learn import posterior_of
@@ -206,6 +207,7 @@ class KernelSearch(ExactRegressor):
             time=c.time,
             time_kind=kind,
             rule=c.rule,
+            holidays=Holidays(c.holidays) if c.holidays else None,
             source="the data of the model",
         )
 
