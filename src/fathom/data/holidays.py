@@ -98,6 +98,8 @@ def _near(country: str, code: str, codes: list[str]) -> str:
     from holidays.registry import COUNTRIES
 
     names = {module.replace("_", " "): known[1] for module, known in COUNTRIES.items()}
+    called = {known: name.title() for name, known in names.items()}
     by_name = [names[n] for n in difflib.get_close_matches(country.lower().replace("_", " "), names, n=2)]
-    near = [*by_name, *(c for c in difflib.get_close_matches(code, codes, n=6) if len(c) == 2 and c not in by_name)]
-    return f" (did you mean {' or '.join(near[:3])}?)" if near else ": give its code, such as DE or US-CA"
+    near = dict.fromkeys([*by_name, *(c for c in difflib.get_close_matches(code, codes, n=6) if c in called)])
+    listed = [f"{c} ({called[c]})" for c in near]
+    return f" (did you mean {' or '.join(listed[:3])}?)" if listed else ": give its code, such as DE or US-CA"

@@ -9,7 +9,7 @@ import numpy as np
 
 from fathom.data.dates import DAY, MONTHS, day_in_month, write
 from fathom.data.timeaxis import TimeRule
-from fathom.report.facts.setting import Axis
+from fathom.report.facts.setting import Axis, singular
 from fathom.report.numbers import MINUS
 
 ROUND, ROUND_YEARS = (1, 2, 2.5, 5), (1, 2, 5)
@@ -102,16 +102,14 @@ def clock_ticks(rule: TimeRule, low: float, high: float, most: int) -> list[Tick
 
 def lag_ticks(axis: Axis, high: float, most: int = 5) -> tuple[list[Tick], str]:
     """Ticks for distances from 0 along an input, and the unit they are in."""
-    noun, size = axis.unit_for(high)
-    ticks = [(v * size, text) for v, text in number_ticks(0, high / size, most)]
-    return ticks, f"{noun}s" if axis.in_years else noun or axis.name
+    size, unit = axis.scale(high)
+    return [(v * size, text) for v, text in number_ticks(0, high / size, most)], unit
 
 
 def frequency_ticks(axis: Axis, high: float, most: int = 5) -> tuple[list[Tick], str]:
-    """Ticks for frequencies from 0, and the unit of time in which cycles are counted."""
-    noun, size = axis.unit_for(MANY / high)
-    ticks = [(v / size, text) for v, text in number_ticks(0, high * size, most)]
-    return ticks, noun or f"unit of {axis.name}"
+    """Ticks for frequencies from 0, and the unit in which cycles are counted."""
+    size, unit = axis.scale(MANY / high)
+    return [(v / size, text) for v, text in number_ticks(0, high * size, most)], singular(unit)
 
 
 def _start(rule: TimeRule, month: int) -> float:

@@ -68,23 +68,18 @@ class Axis:
 
     def length(self, value: float, digits: int = 1, sd: float | None = None) -> str:
         """A distance along the axis: "8 months", "3.2 km"; of an input without a unit, "3.2 units of depth"."""
-        if not self.in_years:
-            text = number(value, sd, digits)
-            return f"{text} {self.unit or self._nameless(text)}"
-        noun, size = self.unit_for(value)
+        size, unit = self.scale(value)
         text = number(value / size, None if sd is None else sd / size, digits)
-        return f"{text} {noun}" if text == "1" else f"{text} {noun}s"
+        return f"{text} {singular(unit) if text == '1' else unit}"
 
-    def unit_for(self, value: float) -> tuple[str, float]:
-        """The unit in which a distance of this size is told, in the singular, and its size on the axis."""
+    def scale(self, value: float) -> tuple[float, str]:
+        """What a distance of this size is counted in: (size, plural unit)."""
         if not self.in_years or self.rule is None:
-            return self.unit, 1.0
+            return 1.0, self.unit or (f"units of {self.called}" if self.name else "units")
         daily = abs(self.rule.spacing * DAYS - 1) < 0.01  # nothing finer is seen of days
         known = _BUSINESS if self.rule.grid == "business days" else _UNITS[:4] if daily else _UNITS
-        return next(((noun, size) for noun, size, least in known if abs(value) >= 0.999 * least), known[-1][:2])
-
-    def _nameless(self, text: str) -> str:
-        return f"unit{'' if text == '1' else 's'}{f' of {self.called}' if self.name else ''}"
+        noun, size, _ = next((u for u in known if abs(value) >= 0.999 * u[2]), known[-1])
+        return size, f"{noun}s"
 
     def stretch(self, value: float, digits: int = 1) -> str:
         """A distance along one of several inputs, which is therefore named: "6 days of age"."""
@@ -201,6 +196,15 @@ class Setting:
     def series(self) -> bool:
         """True with a single input."""
         return len(self.axes) == 1
+
+
+def singular(unit: str) -> str:
+    """One of a unit of time; other units as they are: "day", "unit of depth", "kg"."""
+    if unit == "business days":
+        return "business day"
+    first, _, rest = unit.partition(" ")
+    known = first.lower() in ("years", "months", "weeks", "days", "hours", "minutes", "seconds", "quarters", "units")
+    return f"{first[:-1]} {rest}".rstrip() if known else unit
 
 
 def _coarse(form: str, span: float) -> str:

@@ -144,7 +144,7 @@ class _Gathering:
                 inputs=inputs,
                 regions=regions_of(factors),
                 growths=() if also else growths_of(factors, axes),
-                shape=measure(self.anatomy, i, column, factors) if len(inputs) < 2 else None,
+                shape=measure(self.anatomy, i, column, sum(also, factors)) if len(inputs) < 2 else None,
                 estimates=parameters[i],
                 score=chosen.scores[k],
                 before=error,

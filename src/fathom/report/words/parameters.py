@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from fathom.kernels.syntax import shortened
 from fathom.report.facts.part import PERIODIC, SMOOTH, Component, Estimate
-from fathom.report.facts.setting import Axis
+from fathom.report.facts.setting import Axis, singular
 from fathom.report.numbers import number
 
 
@@ -42,10 +42,10 @@ def _row(c: Component, e: Estimate) -> Row:
         return Row(
             name, axis.around(e.value, e.sd), _interval(e, axis.around(e.low or 0.0), axis.around(e.high or 0.0)), ""
         )
-    unit, size = _unit(c, factor.kind, e.name, axis, e.value)
-    sd = None if e.sd is None else e.sd * size
-    ends = [number((end or 0.0) * size, sd) for end in (e.low, e.high)]
-    return Row(name, number(e.value * size, sd, 3), _interval(e, *ends), unit)
+    size, unit = _unit(c, factor.kind, e, axis)
+    sd = None if e.sd is None else e.sd / size
+    ends = [number((end or 0.0) / size, sd) for end in (e.low, e.high)]
+    return Row(name, number(e.value / size, sd, 3), _interval(e, *ends), unit)
 
 
 def _interval(e: Estimate, low: str, high: str) -> str:
@@ -75,22 +75,23 @@ def _name(kind: str, name: str) -> str:
     return names.get(name, name.replace("_", " "))
 
 
-def _unit(c: Component, kind: str, name: str, axis: Axis, value: float) -> tuple[str, float]:
-    """The unit that suits a parameter's size, and what its value is multiplied by to be in it."""
-    if name == "variance":
-        lines, own = len(c.of_kind("Lin")), f"({c.setting.unit})²" if c.setting.unit else ""
-        along, size = _along(axis, axis.span)
-        power = "²⁴⁶⁸"[lines - 1] if 1 <= lines <= 4 else ""
-        return (f"{own} per ({along}){power}" if own and along and power else own), size ** (2 * lines)
-    if name == "lengthscale" and kind in PERIODIC:
-        return "(relative to the period)", 1.0
-    if name == "steepness":
-        along, size = _along(axis, 1 / value)
-        return (f"per {along.removesuffix('s')}" if along else ""), size
-    along, size = _along(axis, value) if name in ("lengthscale", "period", "width", "location") else ("", 1.0)
-    return along, 1 / size
+def _unit(c: Component, kind: str, e: Estimate, axis: Axis) -> tuple[float, str]:
+    """What a parameter is counted in: (size, unit)."""
+    if e.name == "variance":
+        return _squared(c, axis)
+    if e.name == "lengthscale" and kind in PERIODIC:
+        return 1.0, "(relative to the period)"
+    if e.name in ("lengthscale", "period", "width", "location"):
+        return axis.scale(e.value)
+    if e.name == "steepness":
+        size, unit = axis.scale(1 / e.value) if e.value > 0 else (1.0, "")
+        return 1 / size, f"per {singular(unit)}"
+    return 1.0, ""
 
 
-def _along(axis: Axis, value: float) -> tuple[str, float]:
-    noun, size = axis.unit_for(value)
-    return (f"{noun}s" if axis.in_years else noun), size
+def _squared(c: Component, axis: Axis) -> tuple[float, str]:
+    """What a variance is counted in, which a line divides by the square of its input."""
+    lines, (size, along) = len(c.of_kind("Lin")), axis.scale(axis.span)
+    own = f"({c.setting.unit})²" if c.setting.unit else ""
+    power = "²⁴⁶⁸"[lines - 1] if 1 <= lines <= 4 else ""
+    return size ** (-2 * lines), f"{own} per ({singular(along)}){power}" if own and power else own

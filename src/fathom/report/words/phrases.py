@@ -151,7 +151,7 @@ def near_linear(c: Component) -> bool:
 
 def measured(c: Component) -> Measured:
     """What was measured of a component, for its title."""
-    drift = lengthscale(c) if c.of_kind(*SMOOTH) and relative_lengthscale(c) <= 1 else ""
+    drift = lengthscale(c) if c.of_kind(*SMOOTH) and relative_lengthscale(c) <= 1 and not c.also else ""
     return Measured(_called(c), place(c), grows(c), drift)
 
 
