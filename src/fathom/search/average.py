@@ -25,10 +25,10 @@ from fathom.base.optimise import Space, maximise
 from fathom.gp.evidence import Evidence
 from fathom.gp.exact import GP, condition
 from fathom.kernels.algebra import canonical, distribute
-from fathom.kernels.base import Kernel
+from fathom.kernels.base import Kernel, walk
 from fathom.kernels.combine import Sum, Switch, join
 from fathom.kernels.leaves import SE, Matern12
-from fathom.kernels.vector import from_vector, to_vector
+from fathom.kernels.vector import from_vector, slots, to_vector
 from fathom.search.guards import guarded_space
 from fathom.search.score import LONG
 
@@ -114,8 +114,7 @@ def twin(kernel: Kernel, span: float) -> Kernel | None:
     slowest = max(forgetful, key=lambda leaf: float(leaf.lengthscale))
     # as rough over a lengthscale as the SE was: the variance of a random walk grows by 2/(FAR·span) of it a unit
     variance = float(slowest.variance) * FAR * span / (2 * max(float(slowest.lengthscale), 0.02 * span))
-    walk = Matern12(variance=variance, lengthscale=FAR * span, inputs=slowest.inputs)
-    return _swapped(kernel, slowest, walk.fix("lengthscale"))
+    return _swapped(kernel, slowest, Matern12(variance=variance, lengthscale=FAR * span, inputs=slowest.inputs))
 
 
 def _plain(kernel: Kernel) -> Iterator[SE]:
@@ -169,10 +168,13 @@ def _steps(iterations: int, n: int) -> int:
 
 
 def learnt_anew(kernel: Kernel, X: np.ndarray, y: np.ndarray, iterations: int) -> Kernel:
-    """The kernel a few steps of learning further, on these data."""
+    """The kernel a few steps of learning further, on these data. A random walk stays one."""
     start = np.array(to_vector(kernel), dtype=float)
-    space = guarded_space(kernel, X)(start)
+    space, nodes = guarded_space(kernel, X)(start), list(walk(kernel))
     bounds = np.column_stack([np.minimum(space.bounds[:, 0], start), np.maximum(space.bounds[:, 1], start)])
+    for slot in slots(kernel):
+        if isinstance(nodes[slot.node], Matern12) and slot.parameter.name == "lengthscale":
+            bounds[slot.start] = start[slot.start]
     found = maximise(Evidence(kernel, X, y), [start], Space(space.scales, bounds), iterations)
     return from_vector(kernel, found.vector)
 
