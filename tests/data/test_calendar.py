@@ -251,3 +251,10 @@ def test_holidays_need_their_package(monkeypatch):
     message = r"--holidays needs the package of that name: pip install 'fathomgp\[holidays\]'"
     with pytest.raises(DataError, match=message):
         with_holidays(daily(np.arange(40.0) % 3), "DE")
+
+
+def test_the_fine_print_says_by_which_clock():
+    hours = [f"2024-01-03T{hour}:00+01:00" for hour in (10, 11, 12)]
+    assert rule_of(hours)[0].sentence("t").endswith("(365.2425 days to the year). Times of day are UTC+01:00.")
+    days = [f"2024-01-0{day}T00:00Z" for day in (3, 4, 8)]
+    assert rule_of(days)[0].sentence("t").endswith("(365.2425 days to the year).")

@@ -179,7 +179,8 @@ class TimeRule:
         if self.grid == "business days":
             return f"Dates in {name!r} were understood as business days and placed evenly, five to a week."
         if self.grid == "elapsed":
-            return f"Dates in {name!r} were turned into years by elapsed time (365.2425 days to the year)."
+            clock = f" Times of day are {self.zone}." if self.zone and ":" in self.spoken else ""
+            return f"Dates in {name!r} were turned into years by elapsed time (365.2425 days to the year).{clock}"
         what = "decimal years" if self.kind == "decimal year" else "plain numbers"
         return f"Times in {name!r} were understood as {what}."
 
