@@ -74,5 +74,5 @@ def gaps_in(times: np.ndarray, step: float) -> list[tuple[float, float]]:
     steps = np.diff(times)
     if not len(steps):
         return []
-    long = np.flatnonzero(steps > max(GAP * step, 2 * float(np.quantile(steps, 0.95))))
+    long = np.flatnonzero(steps > max(GAP * step, 2 * float(np.quantile(steps, 0.95, method="lower"))))
     return [(float(times[k]), float(times[k + 1])) for k in long]

@@ -70,9 +70,11 @@ class TimeRule:
         fits = np.all(moments - clock == day_in_month(months, usual)) and not np.ptp(clock)
         if fits:
             return cls("date", "months", _median_step(months), dates.form, usual, int(clock[0]))
-        if not np.ptp(clock) and calendar.are_business_days(moments):
+        if np.ptp(clock):
+            return cls("date", "elapsed", _median_step(moments), dates.form)
+        if calendar.are_business_days(moments):
             return cls("date", "business days", 1.0, dates.form, clock=int(clock[0]))
-        return cls("date", "elapsed", _median_step(moments), dates.form)
+        return cls("date", "elapsed", DAY * _median_step(moments // DAY), dates.form)
 
     @classmethod
     def of_numbers(cls, values: np.ndarray, name: str = "", unit: str = "") -> TimeRule:
