@@ -169,6 +169,8 @@ def test_other_offsets_are_read_by_the_clock_of_the_first_file():
     rule, x = rule_of([f"2024-01-03T{hour}:00+01:00" for hour in (10, 11, 12)])
     again = rule.read(np.array(["2024-01-03T09:00Z", "2024-01-03T13:00+03:00"], dtype=object), "t", str)
     np.testing.assert_allclose(again, x[[0, 1]], rtol=0, atol=1e-12)
+    bare = rule.read(np.array(["2024-01-03T10:00"], dtype=object), "t", str)
+    np.testing.assert_allclose(bare, x[:1], rtol=0, atol=1e-12)  # a clock without an offset is the same clock
     plain, y = rule_of([f"2024-01-03T{hour}:00" for hour in (10, 11, 12)])
     np.testing.assert_array_equal(plain.read(np.array(["2024-01-03T10:00"], dtype=object), "t", str), y[:1])
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fathom.data.calendar import gaps_in
-from fathom.data.columns import Columns, DataError, read_only
+from fathom.data.columns import UNKNOWN, Columns, DataError, Dialect, read_only
 from fathom.data.table import Table
 from fathom.data.timeaxis import TimeKind, TimeRule, time_cells
 
@@ -37,6 +37,7 @@ class Dataset:
       ("decimal year") or other numbers ("number"). `rule` is the map between dates and the numbers in `X`.
     - `holidays`: the public holidays of a country, if they were asked for.
     - `notes`: sentences on what was done to the data on the way in.
+    - `dialect`: how the file writes numbers, which settles what a number in a file for prediction may leave open.
 
     Arrays are read-only. NaN in `y` marks a missing output.
     """
@@ -51,6 +52,7 @@ class Dataset:
     notes: tuple[str, ...] = ()
     source: str = ""
     rule: TimeRule | None = None
+    dialect: Dialect = UNKNOWN
     holidays: Holidays | None = None
 
     def __post_init__(self) -> None:
@@ -82,7 +84,7 @@ class Dataset:
     def columns(self) -> Columns:
         """The description with which `read_inputs` reads another file for the same model."""
         country = "" if self.holidays is None else self.holidays.country
-        return Columns(self.names, self.target, dict(self.units), self.time, self.rule, country)
+        return Columns(self.names, self.target, dict(self.units), self.time, self.rule, self.dialect, country)
 
     def rows(self, index: ArrayLike | slice) -> Dataset:
         """The data set of some rows, by numbers, mask or slice."""
@@ -128,7 +130,7 @@ class Dataset:
 
         if self.rule is None or self.time is None:
             raise DataError(f"{self.source or 'the data'} has no time column: name it with --time")
-        table = Table("the column", (self.names[self.time],), (time_cells(column),))
+        table = Table("the column", (self.names[self.time],), (time_cells(column),), separator="")
         return reading.time_values(table, 0, self.rule)
 
 

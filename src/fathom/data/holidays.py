@@ -36,6 +36,8 @@ class Holidays:
 
     def covers(self, times: np.ndarray) -> np.ndarray:
         """Which of some times are holidays."""
+        if not self.starts:
+            return np.zeros(len(times), dtype=bool)
         return np.asarray(Days(starts=self.starts, ends=self.ends).weight(np.asarray(times), np) > 0)
 
 
