@@ -14,7 +14,7 @@ import numpy as np
 from fathom.data.columns import Columns
 from fathom.data.dataset import Dataset, named, read_inputs
 from fathom.data.table import DataError, Table, listing, read_table, table_of_frame
-from fathom.data.timeaxis import YEAR, TimeRule
+from fathom.data.timeaxis import TimeRule
 from fathom.estimators.given import LARGEST
 
 if TYPE_CHECKING:
@@ -126,8 +126,7 @@ def future(model: Estimator, horizon: int) -> Places:
 
 def check_horizon(rule: TimeRule, last: float, horizon: int) -> None:
     """Raise an error if the times that follow the last one have no name: dates end with the year 9999."""
-    unit = {"months": 12, "elapsed": YEAR, "numbers": 1}[rule.grid]
-    end = last + horizon * rule.step / unit
+    end = last + horizon * rule.spacing
     limit, named = (10_000, "the year 9999") if rule.kind == "date" else (LARGEST, f"{LARGEST:g}")
     if not end < limit:
         raise DataError(f"--horizon {horizon}: that goes beyond {named}; ask for fewer steps")

@@ -36,6 +36,10 @@ Data = Annotated[str, typer.Argument(metavar="DATA", help=DATA_HELP, show_defaul
 Target = Annotated[list[str] | None, typer.Option("--target", help="Column to model (may be repeated).", metavar="Y")]
 Time = Annotated[str | None, typer.Option("--time", help="Column that is the time.", metavar="T")]
 Drop = Annotated[list[str] | None, typer.Option("--drop", help="Column to leave out (may be repeated).", metavar="COL")]
+Holidays = Annotated[
+    str | None,
+    typer.Option("--holidays", help="Country whose public holidays may matter, as DE or US-CA.", metavar="COUNTRY"),
+]
 Seed = Annotated[int, typer.Option("--seed", help="Same seed, same answer.", min=0, max=2**32 - 1)]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")]
 TimeLimit = Annotated[

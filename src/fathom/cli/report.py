@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import shlex
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fathom.cli import console, outputs
-from fathom.cli.options import MANY, Data, Drop, Json, Seed, Target, Time, TimeLimit
+from fathom.cli.options import MANY, Data, Drop, Holidays, Json, Seed, Target, Time, TimeLimit
 from fathom.cli.outputs import Output
-from fathom.cli.search import Beam, Criterion, Depth, Jobs, Variant, run_search
+from fathom.cli.search import Beam, Criterion, Depth, Jobs, Variant, run_search, with_days
 
 if TYPE_CHECKING:
     from fathom.base.files import Facts
@@ -32,6 +33,7 @@ def report(
     target: Target = None,
     time_column: Time = None,
     drop: Drop = None,
+    holidays: Holidays = None,
     depth: Depth = 10,
     variant: Variant = "interpretability",
     criterion: Criterion = "bic",
@@ -59,15 +61,17 @@ def report(
     writes = [(path, "--out"), (trace, "--out"), (save_to, "--save")]
     reads = [outputs.data(data), outputs.model(model, "--model")]
     outputs.check([Output(file, option) for file, option in writes if file is not None], reads)
-    dataset = resolve(data, target or None, time_column, drop)
+    loaded = None if model is None else _loaded(model)
+    dataset = with_days(_as_known(resolve(data, target or None, time_column, drop), loaded), holidays)
     end = _end(dataset, horizon)
     start = time.perf_counter()
-    if model is None:
+    if loaded is None:
         options: Facts = {"criterion": criterion, "beam": beam, "time_limit": time_limit, "n_jobs": jobs}
         found = _search_for_report(trace, dataset, (depth, variant), options | {"random_state": seed})
     else:
-        found = _loaded(model)
-    asked: Facts = {"--target": target, "--time": time_column, "--drop": drop, "--out": out, "--model": model}
+        found = loaded
+    asked: Facts = {"--target": target, "--time": time_column, "--drop": drop, "--holidays": holidays}
+    asked |= {"--out": out, "--model": model}
     asked |= {"--depth": depth, "--variant": variant, "--criterion": criterion, "--beam": beam}
     asked |= {"--time-limit": time_limit, "--horizon": horizon, "--format": form, "--save": save_to, "--seed": seed}
     _write_report(found, dataset, path, save_to, end, (command_line(data, asked), start, seed, form, as_json))
@@ -88,6 +92,7 @@ def command_line(data: str, asked: Facts) -> str:
 def _search_for_report(trace: Path | None, dataset: Dataset, what: tuple[int, str], options: Facts) -> KernelSearch:
     from fathom.estimators.search import KernelSearch
 
+    options |= {"calendar": dataset.calendar, "terms": dataset.terms}
     return run_search(KernelSearch(*what, trace_path=trace, **options), dataset, own_trace=True)
 
 
@@ -99,6 +104,14 @@ def _loaded(file: Path) -> ExactRegressor:
     if not isinstance(found, ExactRegressor):
         raise ValueError(f"--model {file}: a report needs an exact Gaussian process, and this is another kind of model")
     return found
+
+
+def _as_known(dataset: Dataset, model: ExactRegressor | None) -> Dataset:
+    """The data set with the name of the country whose holidays a model was searched with."""
+    from fathom.data.holidays import Holidays as Listed
+
+    country = getattr(getattr(model, "columns_", None), "holidays", "")
+    return replace(dataset, holidays=Listed(country)) if country else dataset
 
 
 def _end(dataset: Dataset, horizon: int | None) -> float | None:

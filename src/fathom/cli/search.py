@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fathom.cli import console, outputs
-from fathom.cli.options import MANY, Data, Drop, Json, Seed, Target, Time, TimeLimit
+from fathom.cli.options import MANY, Data, Drop, Holidays, Json, Seed, Target, Time, TimeLimit
 from fathom.cli.outputs import Output
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ def search(
     target: Target = None,
     time_column: Time = None,
     drop: Drop = None,
+    holidays: Holidays = None,
     depth: Depth = 10,
     variant: Variant = "interpretability",
     criterion: Criterion = "bic",
@@ -65,14 +66,24 @@ def search(
     path = trace if trace is not None else outputs.beside(out, ".trace.json")
     writes = [Output(out), *([Output(path, "--out" if trace is None else "--trace")] if path is not None else [])]
     outputs.check(writes, [outputs.data(data)])
-    dataset = resolve(data, target or None, time_column, drop)
+    dataset = with_days(resolve(data, target or None, time_column, drop), holidays)
     where: Facts = {"n_jobs": jobs, "backend": backend, "address": address, "time_limit": time_limit}
+    where |= {"calendar": dataset.calendar, "terms": dataset.terms}
     model = KernelSearch(depth, variant, criterion=criterion, beam=beam, trace_path=path, random_state=seed, **where)
     start = time.perf_counter()
     found = run_search(model, dataset, own_trace=trace is None)
     save(found, out)
     about = {"seconds": time.perf_counter() - start, "out": str(out), "trace": path and str(path)}
     show_search(found, dataset, about, as_json)
+
+
+def with_days(dataset: Dataset, country: str | None) -> Dataset:
+    """The data set with the public holidays of a country, if one is named."""
+    if not country:
+        return dataset
+    from fathom.data.holidays import with_holidays
+
+    return with_holidays(dataset, country)
 
 
 def run_search(model: KernelSearch, dataset: Dataset, own_trace: bool) -> KernelSearch:
@@ -114,7 +125,7 @@ def _searched(model: KernelSearch, dataset: Dataset, X: Rows) -> KernelSearch:
 
 
 def show_search(model: KernelSearch, dataset: Dataset, about: Facts, as_json: bool) -> None:
-    from fathom.kernels.syntax import to_text
+    from fathom.kernels.syntax import shortened, to_text
 
     trace = model.trace_
     levels = [
@@ -135,7 +146,7 @@ def show_search(model: KernelSearch, dataset: Dataset, about: Facts, as_json: bo
     console.show_facts(
         [
             *(("", note) for note in dataset.notes),
-            ("kernel", to_text(console.rounded(model.kernel_))),
+            ("kernel", shortened(to_text(console.rounded(model.kernel_)))),
             ("ended", _ENDED.get(trace.status, trace.status)),
             ("near ties", reach if ties else "none"),
             *((("evidence", f"a lower bound, {trace.approximation}"),) if trace.approximation else ()),

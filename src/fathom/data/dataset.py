@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fathom.data.calendar import gaps_in
 from fathom.data.columns import UNKNOWN, Columns, DataError, Dialect, read_only
 from fathom.data.table import Table
 from fathom.data.timeaxis import TimeKind, TimeRule, time_cells
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from fathom.data.holidays import Holidays
 
 
 Split = tuple[np.ndarray, np.ndarray]  # row numbers: train, test
@@ -32,6 +35,7 @@ class Dataset:
     - `units`: column name -> unit, for the columns whose header gives one.
     - `time`: which column of `X` is the time, if any; `time_kind`: whether it came from dates ("date"), holds years
       ("decimal year") or other numbers ("number"). `rule` is the map between dates and the numbers in `X`.
+    - `holidays`: the public holidays of a country, if they were asked for.
     - `notes`: sentences on what was done to the data on the way in.
     - `dialect`: how the file writes numbers, which settles what a number in a file for prediction may leave open.
 
@@ -49,6 +53,7 @@ class Dataset:
     source: str = ""
     rule: TimeRule | None = None
     dialect: Dialect = UNKNOWN
+    holidays: Holidays | None = None
 
     def __post_init__(self) -> None:
         X, y = read_only(self.X), read_only(self.y)
@@ -78,7 +83,8 @@ class Dataset:
     @property
     def columns(self) -> Columns:
         """The description with which `read_inputs` reads another file for the same model."""
-        return Columns(self.names, self.target, dict(self.units), self.time, self.rule, self.dialect)
+        country = "" if self.holidays is None else self.holidays.country
+        return Columns(self.names, self.target, dict(self.units), self.time, self.rule, self.dialect, country)
 
     def rows(self, index: ArrayLike | slice) -> Dataset:
         """The data set of some rows, by numbers, mask or slice."""
@@ -89,6 +95,26 @@ class Dataset:
     def format_time(self, value: float) -> str:
         """A value of the time input as the reader would write it: a date in their form, or a number."""
         return f"{value:.6g}" if self.rule is None else self.rule.format(value)
+
+    @property
+    def calendar(self) -> tuple[tuple[float, ...], ...]:
+        """For each input the periods at which a cycle is expected: those of the calendar for a time, else none."""
+        time, rule = self.time, self.rule
+        known = () if time is None or rule is None else rule.periods(self.units.get(self.names[time], ""))
+        return tuple(known if i == time else () for i in range(self.n_inputs))
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """Kernels that may be a part of any model of these data: that of public holidays, if there are some."""
+        if self.holidays is None or self.time is None or not self.holidays.covers(self.X[:, self.time]).any():
+            return ()
+        return (self.holidays.kernel(self.time if self.n_inputs > 1 else None),)
+
+    def gaps(self) -> list[tuple[float, float]]:
+        """Stretches of time without a row that are long for the sampling: the times on either side of each."""
+        if self.rule is None or self.time is None:
+            return []
+        return gaps_in(self.X[:, self.time], self.rule.spacing)
 
     def future(self, horizon: int) -> np.ndarray:
         """The next `horizon` values of the time input after the last row, at the usual step."""

@@ -16,11 +16,12 @@ from fathom.base.parameters import PATH, RANDOM_STATE, Constraints, Each, Intege
 from fathom.base.stored import entries, entry
 from fathom.data.columns import Columns
 from fathom.data.dataset import Dataset
+from fathom.data.holidays import Holidays
 from fathom.estimators.exact import ExactRegressor
 from fathom.estimators.given import standard
 from fathom.gp.evidence import Mean
 from fathom.gp.learn import posterior_of
-from fathom.kernels.algebra import bind
+from fathom.kernels.algebra import bind, rescale
 from fathom.kernels.syntax import parse, to_text
 from fathom.predictive import Predictive
 from fathom.process import Process
@@ -56,6 +57,9 @@ class KernelSearch(ExactRegressor):
     n_jobs, backend, address : where candidates are fitted: in this process, in others ("processes"), or on a Dask or
         Ray cluster at an address. The answer does not depend on it.
     trace_path : where the path is written after every level; the same search resumes from it.
+    calendar : for each input the periods, in its own units, at which a cycle is expected, such as `Dataset.calendar`
+        A fitted period near one of them is set to it unless the evidence objects.
+    terms : kernels, as text in the units of the inputs, that may join the sum as they stand; variances are learnt
     random_state : int, Generator, RandomState or None
         Same seed, same answer; None is a new one every time, or that of the trace that the search resumes from.
 
@@ -77,6 +81,8 @@ class KernelSearch(ExactRegressor):
         "backend": BACKENDS,
         "address": [None, str],
         "trace_path": PATH,
+        "calendar": [Each("tuples of periods, one for each input", [Each("periods", [Number(above=0)])])],
+        "terms": [Each("texts of kernels", [str])],
         "random_state": RANDOM_STATE,
     }
 
@@ -93,6 +99,8 @@ class KernelSearch(ExactRegressor):
         backend: str = "processes",
         address: str | None = None,
         trace_path: str | Path | None = None,
+        calendar: tuple[tuple[float, ...], ...] = (),
+        terms: tuple[str, ...] = (),
         random_state: RandomState = None,
     ):
         self.depth = depth
@@ -105,6 +113,8 @@ class KernelSearch(ExactRegressor):
         self.backend = backend
         self.address = address
         self.trace_path = trace_path
+        self.calendar = calendar
+        self.terms = terms
         self.random_state = random_state
 
     def fit(self, X: Rows, y: Rows, on_level: OnLevel | None = None, on_stage: OnStage | None = None) -> Self:
@@ -135,8 +145,17 @@ class KernelSearch(ExactRegressor):
         return self
 
     def _search_settings(self, n_inputs: int, seed: int) -> Settings:
-        grammar = default_grammar(n_inputs, self.variant, tuple(self.base))  # type: ignore[arg-type]
-        return Settings(grammar, self.depth, self.criterion, self.beam, seed)  # type: ignore[arg-type]
+        s, known = self.scaler_, [bind(parse(term), self._names() or n_inputs) for term in self.terms]
+        terms = tuple(to_text(rescale(term, -s.x_mean / s.x_sd, 1 / s.x_sd)) for term in known)
+        grammar = default_grammar(n_inputs, self.variant, tuple(self.base), terms)  # type: ignore[arg-type]
+        return Settings(grammar, self.depth, self.criterion, self.beam, seed, calendar=self._calendar(n_inputs))  # type: ignore[arg-type]
+
+    def _calendar(self, n_inputs: int) -> tuple[tuple[float, ...], ...]:
+        """The periods of the calendar in standard units."""
+        if len(self.calendar) not in (0, n_inputs):
+            raise ValueError(f"calendar has periods for {len(self.calendar)} inputs, not {n_inputs}: give () for some")
+        spread = self.scaler_.x_sd.tolist()
+        return tuple(tuple(p / sd for p in own) for own, sd in zip(self.calendar, spread, strict=False))
 
     def _seed(self, trace: Path | None) -> int:
         """The seed of the search; one that is left open is that of the trace to resume from."""
@@ -202,6 +221,7 @@ class KernelSearch(ExactRegressor):
             time=c.time,
             time_kind=kind,
             rule=c.rule,
+            holidays=Holidays(c.holidays) if c.holidays else None,
             source="the data of the model",
         )
 
@@ -215,6 +235,8 @@ class KernelSearch(ExactRegressor):
         return {
             **self.get_params(),
             "base": list(self.base),
+            "calendar": [list(own) for own in self.calendar],
+            "terms": list(self.terms),
             "trace_path": path,
             "random_state": self.trace_.settings["seed"],
         }
@@ -227,7 +249,8 @@ class KernelSearch(ExactRegressor):
     @classmethod
     def from_state(cls, description: Facts, arrays: dict[str, np.ndarray]) -> Self:
         model = super().from_state(description, arrays)
-        model.base = tuple(model.base)
+        model.base, model.terms = tuple(model.base), tuple(model.terms)
+        model.calendar = tuple(map(tuple, model.calendar))
         model.trace_ = Trace.from_json(entry(description, "trace", str))
         X, Y = arrays["X"], arrays["Y"]
         members = [_member(told, X.shape[1]) for told in entries(description, "members", list)]

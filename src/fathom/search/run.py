@@ -26,6 +26,7 @@ from fathom.base.execute import Executor, executor
 from fathom.base.optimise import FAILED
 from fathom.kernels.base import Kernel
 from fathom.kernels.leaves import WN
+from fathom.search.calendar import settle
 from fathom.search.criteria import bounded, judge
 from fathom.search.grammar import Grammar, expand, normal_form
 from fathom.search.inducing import inducing_rows, process_of
@@ -61,6 +62,7 @@ LARGE_RACE: Race = ((20, 0.25, SCREEN), (12, 0.08, None), (35, 0.05, None), (25,
 FINALISTS = 4
 CYCLES = {"Per", "Cos", "SM"}  # base kernels that need to know of periods
 SHAKEN = 30  # iterations of a winner's climbs from other lengthscales
+SETTLE = 30  # and of a finalist's with a period held
 BUFFER, STEPS = 8, 10  # kept whatever their upper bound; steps that tighten it
 
 
@@ -74,6 +76,7 @@ class Settings:
     beam: int = 1
     seed: int = 0
     patience: float = BARE_MENTION  # a level must gain more than this
+    calendar: tuple[tuple[float, ...], ...] = ()  # periods of the calendar, for each input, in its standard units
 
     def key(self, X: np.ndarray, y: np.ndarray) -> str:
         """Names this search of these data."""
@@ -184,8 +187,9 @@ class _Run:
         if CYCLES & set(self.settings.grammar.base):
             if parent is not None:
                 residual = self.y - process_of(parent, self.X, self.y).mean(self.X)[:, 0]
-            pools = tuple(period_pool(self.X[:, d], self.y, residual) for d in range(self.X.shape[1]))
-        return Problem(self.X, self.y, pools, self.key, self.inducing)
+            known = self.settings.calendar or ((),) * self.X.shape[1]
+            pools = tuple(period_pool(x, self.y, residual, own) for x, own in zip(self.X.T, known, strict=True))
+        return Problem(self.X, self.y, pools, self.key, self.inducing, calendar=self.settings.calendar)
 
     def race(self, problem: Problem, kernels: list[Kernel], depth: int) -> list[Attempt] | None:
         """All candidates, fitted as far as each deserves; None when the time is over."""
@@ -210,6 +214,10 @@ class _Run:
                 out += hopeless
         if large and attempts:
             attempts[:1] = self._stage(retune, problem, attempts[:1], race[-1][0], depth)
+        if any(self.settings.calendar):
+            dated = 1 if large else len(attempts)
+            attempts[:dated] = self._stage(partial(settle, which=self.rate), problem, attempts[:dated], SETTLE, depth)
+            attempts.sort(key=self.racing)
         if race is RACE:
             attempts[:1] = self.shaken(problem, attempts[:1], depth)
         return sorted(self.judged(problem, attempts, depth) + out, key=self.score)
@@ -270,9 +278,14 @@ class _Run:
             for attempt, outcome in zip(attempts, outcomes, strict=True)
         ]
 
+    @property
+    def rate(self) -> Criterion:
+        """The criterion by which candidates race before they are judged."""
+        return "bic" if self.settings.criterion in JUDGED else self.settings.criterion
+
     def racing(self, attempt: Attempt) -> float:
         """What ranks candidates before they are judged."""
-        return criterion(attempt, len(self.y), "bic" if self.settings.criterion in JUDGED else self.settings.criterion)
+        return criterion(attempt, len(self.y), self.rate)
 
     def score(self, attempt: Attempt) -> float:
         return criterion(attempt, len(self.y), self.settings.criterion)

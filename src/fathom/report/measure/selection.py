@@ -87,7 +87,9 @@ def select(anatomy: Anatomy, means: list[np.ndarray], ordered_by: np.ndarray | N
     while len(order) < len(anatomy.parts):
         rest = [i for i in range(len(anatomy.parts)) if i not in order]
         rest = [i for i in rest if not anatomy.noisy[i]] or _early_first(rest, means, ordered_by)[:1]
-        order.append(min(rest, key=lambda i: _rank(target, left([*order, i]), sum(means[k] for k in [*order, i]))))
+        order.append(
+            min(rest, key=lambda i: _rank(target, left([*order, i]), np.sum([means[k] for k in [*order, i]], 0)))
+        )
     errors = [float(np.mean(np.abs(left(order[:k])))) for k in range(len(order) + 1)]
     return Selection(tuple(order), _scores(anatomy, means, order, errors), errors[0])
 

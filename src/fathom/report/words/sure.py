@@ -93,7 +93,8 @@ def alternatives(agreement: Agreement | None, facts: Facts) -> str:
         subject = "the forecast averages" if facts.setting.series else "predictions average"
         return f"{first}; {subject} over {'both' if one else 'them'}."
     axis, s = facts.setting.axes[0], facts.setting
-    share = f" ({percent(agreement.relative)})" if (agreement.relative or 0.0) >= 0.001 else ""
+    relative = agreement.relative or 0.0
+    share = f" ({percent(relative)})" if relative >= 0.001 else ""
     most = f"{quantity(agreement.most, s.unit)}{share}"
     they = "the two" if one else "they"
     if agreement.agree_until is None:
