@@ -204,7 +204,7 @@ def test_a_weekly_cycle_names_its_days(visits):
     _, _, facts = visits
     texts = {c.head: prose.describe(c) for c in facts.components}
     assert "It is highest on Fridays and lowest on Mondays." in " ".join(texts["cycle"].sentences)
-    assert re.search(r"the next peak, around Friday 22 March 2024, should lie", prose.headline(facts))
+    assert "at the next peak, around Friday 22 March 2024, the model expects between" in prose.headline(facts)
 
 
 def test_a_gap_is_told_once_before_one_relies_on_the_page(visits):
@@ -235,7 +235,6 @@ def test_public_holidays_are_a_part_with_its_size_and_days(visits):
         "It applies on two days of the record, those of DE, and is nothing on all others." in body
     )  # one is in the gap
     assert texts.extrapolation == ["It applies next on 18 March 2024."]
-    assert "public holidays about" in prose.headline(facts)
     assert "…" in rounded(f"Days(starts={list(np.arange(40.0))}, ends={list(np.arange(40.0))})")
 
 
