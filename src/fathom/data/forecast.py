@@ -25,6 +25,10 @@ class Forecast:
     header: tuple[str, ...]
     rows: list[tuple[Cell, ...]]
 
+    def first(self, most: int) -> Forecast:
+        """The table of its first rows."""
+        return Forecast(self.header, self.rows[:most])
+
     def csv(self) -> str:
         """The table as CSV text."""
         text = io.StringIO()

@@ -9,11 +9,17 @@ import numpy as np
 
 import fathom
 from fathom.data.dataset import Dataset
+from fathom.data.forecast import Forecast
 from fathom.report import prose
+from fathom.report.facts.anomaly import Anomalies
+from fathom.report.facts.fold import Fold
 from fathom.report.facts.part import Component
 from fathom.report.facts.whole import Agreement, Check, Curves, Facts
 from fathom.report.measure import checks as criticism
 from fathom.report.measure import future
+from fathom.report.measure.anomalies import anomalies
+from fathom.report.measure.folds import folds
+from fathom.report.measure.forecast_table import forecast_table
 from fathom.report.measure.gather import gather
 from fathom.report.model import Fitted
 from fathom.report.words import sure
@@ -22,9 +28,10 @@ from fathom.report.words.verdicts import verdict
 
 @dataclass(frozen=True)
 class Origin:
-    """How the page came about, for its fine print: the command, the time it took, and the seed."""
+    """How the page came about, for its fine print: the command, its like in Python, the time it took, and the seed."""
 
     command: str = ""
+    python: str = ""
     seconds: float | None = None
     seed: int | None = None
 
@@ -39,7 +46,11 @@ class Report:
     checks: list[Check]
     curves: Curves
     agreement: Agreement | None
+    forecast: Forecast | None  # step by step, for a series with a time
+    anomalies: Anomalies
+    folds: dict[str, Fold]  # the cycles within one period, by the key of their part
     ahead: np.ndarray  # moments of the forecast, for a series
+    soon: np.ndarray  # moments of the futures
     futures: np.ndarray  # (draws, moments)
     origin: Origin
     written: date
@@ -89,6 +100,7 @@ def make(model: Fitted, dataset: Dataset, origin: Origin | None = None, horizon:
     facts = gather(model, dataset, horizon)
     _same_data(model, dataset)
     ahead = future.moments(facts)
+    soon = future.soon(facts, ahead)
     return Report(
         model=model,
         dataset=dataset,
@@ -96,8 +108,12 @@ def make(model: Fitted, dataset: Dataset, origin: Origin | None = None, horizon:
         checks=criticism.check(model, dataset),
         curves=criticism.curves(model, dataset),
         agreement=future.compare(model, facts, ahead),
+        forecast=forecast_table(model, dataset, facts),
+        anomalies=anomalies(model, dataset),
+        folds=folds(model, facts),
         ahead=ahead,
-        futures=future.draws(model, ahead),
+        soon=soon,
+        futures=future.draws(model, soon),
         origin=origin or Origin(),
         written=date.today(),
     )
