@@ -16,7 +16,7 @@ FLOORS = [
     {"words", "prose"},
     {"draw"},
     {"contents"},
-    {"plaintext"},
+    {"plaintext", "view"},
     {"document"},
 ]
 LEVEL = {name: level for level, floor in enumerate(FLOORS) for name in floor}

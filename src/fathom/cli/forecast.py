@@ -96,6 +96,18 @@ def future(model: Estimator, horizon: int) -> Places:
     return Places(times[:, None], columns, written(columns.rule, times))
 
 
+def check(dataset: Dataset, option: str) -> None:
+    """Refuse to continue a data set that has no time, or whose other inputs have a future that nobody knows."""
+    if dataset.rule is None:
+        raise DataError(f"{option}: {dataset.source or 'the data'} has no time column to continue: name it with --time")
+    if dataset.n_inputs > 1:
+        others = [name for name in dataset.names if name != dataset.names[dataset.time or 0]]
+        raise DataError(
+            f"{option} cannot know the future of {listing(others)}: leave them out with --drop, or save the model and "
+            "give `fathom predict` a CSV with their values"
+        )
+
+
 def predict(model: Estimator, places: Places, levels: Sequence[float], observed: bool = True) -> Forecast:
     """Mean, standard deviation and quantiles at each place; names of targets stand before them if there are several."""
     predictive = model.predict_dist(named(places.X, getattr(model, "feature_names_in_", None)), observed=observed)
@@ -113,4 +125,3 @@ def _dates_as_written(table: Table, columns: Columns) -> Sequence[str]:
     if columns.rule is None or columns.time is None or columns.rule.kind != "date":
         return ()
     return list(table.cells[table.find(columns.names[columns.time])])
-

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fathom.cli import console
+from fathom.cli.again import SUFFIXES, python
 from fathom.cli.options import Data, Drop, Json, Seed, Target, Time
 from fathom.cli.search import Beam, Criterion, Depth, Jobs, TimeLimit, Variant, run_search
 
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from fathom.data.dataset import Dataset
     from fathom.estimators.exact import ExactRegressor
     from fathom.estimators.search import KernelSearch
-
-SUFFIXES = {"html": ".html", "markdown": ".md", "json": ".json"}
 
 
 def report(
@@ -38,6 +37,7 @@ def report(
     horizon: Annotated[int | None, typer.Option(help="Steps to look ahead.", show_default="a tenth", min=1)] = None,
     form: Annotated[str, typer.Option("--format", help="html, markdown or json.")] = "html",
     save_to: Annotated[Path | None, typer.Option("--save", help="Keep the model in this file.")] = None,
+    forecast: Annotated[Path | None, typer.Option(help="Write the forecast, step by step, to this CSV.")] = None,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
@@ -45,14 +45,17 @@ def report(
 
     Example: fathom report airline --horizon 24 --out airline.html
     """
+    from fathom.cli.forecast import check
     from fathom.data.datasets import resolve
 
     if form not in SUFFIXES:
         raise ValueError(f"--format {form!r}: choose from: {', '.join(SUFFIXES)}")
     path = out if out is not None else Path("report" + SUFFIXES[form])
-    for file in filter(None, (path, save_to)):
+    for file in filter(None, (path, save_to, forecast)):
         console.check_folder(file)
     dataset = resolve(data, target or None, time_column, drop)
+    if forecast is not None:
+        check(dataset, "--forecast")
     end = _end(dataset, horizon)
     start = time.perf_counter()
     if model is None:
@@ -63,7 +66,9 @@ def report(
     asked: Facts = {"--target": target, "--time": time_column, "--drop": drop, "--out": out, "--model": model}
     asked |= {"--depth": depth, "--variant": variant, "--criterion": criterion, "--beam": beam}
     asked |= {"--time-limit": time_limit, "--horizon": horizon, "--format": form, "--save": save_to, "--seed": seed}
-    _write_report(found, dataset, path, save_to, end, (command_line(data, asked), start, seed, form, as_json))
+    asked |= {"--forecast": forecast}
+    again = command_line(data, asked), python(data, asked, _USUAL, dataset, end)
+    _write_report(found, dataset, (path, save_to, forecast), end, (*again, start, seed, form, as_json))
 
 
 _USUAL = {"--depth": 10, "--variant": "interpretability", "--criterion": "bic", "--beam": 1, "--format": "html"}
@@ -110,26 +115,31 @@ def _end(dataset: Dataset, horizon: int | None) -> float | None:
 def _write_report(
     found: ExactRegressor,
     dataset: Dataset,
-    path: Path,
-    save_to: Path | None,
+    files: tuple[Path, Path | None, Path | None],
     end: float | None,
-    about: tuple[str, float, int, str, bool],
+    about: tuple[str, str, float, int, str, bool],
 ) -> None:
     from fathom.estimators.modelfile import save
     from fathom.report import document
 
-    command, start, seed, form, as_json = about
+    (path, save_to, forecast), (command, lines, start, seed, form, as_json) = files, about
     if save_to is not None:
         save(found, save_to)
         console.wrote(save_to)
     trace = getattr(found, "trace_", None)
     spent = sum(level.seconds for level in trace.levels) if trace is not None else 0.0  # part of it in earlier runs
     seconds = max(time.perf_counter() - start, spent)
-    said = document.write(found, dataset, path, command=command, seconds=seconds, seed=seed, horizon=end, form=form)
+    made: Facts = {"command": command, "python": lines, "seconds": seconds, "seed": seed, "horizon": end, "form": form}
+    said = document.write(found, dataset, path, **made)
     console.wrote(path)
+    if forecast is not None and said.forecast is not None:
+        with console.replacing(forecast) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
+            stream.write(said.forecast.csv())
+        console.wrote(forecast)
     if as_json:
         facts = {"title": said.title, "headline": said.headline, "kernel": said.facts.kernel}
         console.show_json(facts | {"explained": said.facts.explained, "seconds": seconds, "out": str(path)})
         return
     console.show_lines([said.title, said.headline, ""])
-    console.show_facts([("written to", str(path)), *((("model in", str(save_to)),) if save_to else ())])
+    others = (("model in", save_to), ("forecast in", forecast))
+    console.show_facts([("written to", str(path)), *((what, str(file)) for what, file in others if file)])

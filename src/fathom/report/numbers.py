@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 MINUS = "\N{MINUS SIGN}"
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _COUNTS = {"hundreds": "hundred", "thousands": "thousand", "millions": "million", "billions": "billion"}
 
 

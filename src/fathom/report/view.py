@@ -24,7 +24,8 @@ from fathom.report.words.text import listed
 from fathom.report.words.verdicts import LEVEL, failed
 
 COLOURS = 5  # of components in the style sheet
-SHOWN, MOST_STEPS = 24, 1000  # steps of the forecast that are seen at once, and on the page at all
+MOST_STEPS = 1000  # of the forecast on the page
+FEW_STEPS = 12  # in a cycle that is drawn by them
 MOST_PLACES = 1500  # at which the whole is evaluated for its picture
 
 
@@ -96,6 +97,7 @@ def _series(report: Report) -> Series:
         whole=along(places),
         near=along(near) if len(near) else None,
         answers=along(answers),
+        stepwise=_stepwise(report, x),
         folds=report.folds,
         odd=np.array([a.row for a in report.anomalies.shown], dtype=int),
     )
@@ -105,9 +107,16 @@ def _places(report: Report, x: np.ndarray) -> np.ndarray:
     """Where the whole is drawn: a dense record at its own steps, for between them there is nothing to see."""
     drawn = np.array(next(c.curve.x for c in report.facts.components if c.curve is not None))
     grid = _own_steps(report, x)
-    if not 100 <= len(grid) <= MOST_PLACES:
+    if not (100 <= len(grid) <= MOST_PLACES or _stepwise(report, x)):
         return drawn
     return np.union1d(grid, report.ahead if len(report.ahead) else drawn[drawn > x[-1]])
+
+
+def _stepwise(report: Report, x: np.ndarray) -> bool:
+    """True for a regular record whose cycles have so few steps that what lies between them is nobody's."""
+    few = any(0 < fold.per_cycle <= FEW_STEPS for fold in report.folds.values())
+    own = np.unique(x)
+    return few and len(own) <= 300 and len(own) == len(_own_steps(report, x))
 
 
 def _own_steps(report: Report, x: np.ndarray) -> np.ndarray:
@@ -120,8 +129,11 @@ def _own_steps(report: Report, x: np.ndarray) -> np.ndarray:
     counts = np.maximum(np.round(steps / usual), 1)
     if np.mean(np.abs(steps / usual - counts) < 0.2) < 0.95 or counts.sum() > 2 * len(x):
         return np.zeros(0)
-    gaps = [np.linspace(x[k], x[k + 1], int(counts[k]), endpoint=False) for k in np.flatnonzero(counts > 1)]
-    return np.union1d(x, np.concatenate(gaps)) if gaps else x
+    found = [x]
+    for k in np.flatnonzero(counts > 1):
+        missing = report.dataset.rule.future(float(x[k]), int(counts[k]) - 1)  # none at a weekend without trade
+        found.append(missing[missing < x[k + 1] - usual / 2])
+    return np.unique(np.concatenate(found))
 
 
 def _near(report: Report, x: np.ndarray, y: np.ndarray, end: float) -> np.ndarray:
@@ -176,8 +188,8 @@ def _forecast(report: Report) -> dict[str, object] | None:
     kept = report.forecast.first(MOST_STEPS)
     grid, left = tables.steps(kept, report.facts.setting), len(report.forecast.rows) - len(kept.rows)
     return {
-        "grid": grid._replace(rows=grid.rows[:SHOWN]),
-        "rest": grid._replace(rows=grid.rows[SHOWN:]),
+        "grid": grid._replace(rows=grid.rows[: tables.SHOWN]),
+        "rest": grid._replace(rows=grid.rows[tables.SHOWN :]),
         "csv": kept.csv(),
         "left": left,
     }

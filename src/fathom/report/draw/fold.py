@@ -15,7 +15,13 @@ from fathom.report.facts.whole import Facts
 CHANGED = 0.08  # of its swing: a first cycle that differs by less from the last is not drawn beside it
 MOST_DOTS = 500
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-_UNITS = (("years", 1.0), ("months", 1 / 12), ("days", 1 / DAYS), ("hours", 1 / DAYS / 24), ("minutes", 1 / DAYS / 1440))
+_UNITS = (
+    ("years", 1.0),
+    ("months", 1 / 12),
+    ("days", 1 / DAYS),
+    ("hours", 1 / DAYS / 24),
+    ("minutes", 1 / DAYS / 1440),
+)
 
 
 def folded(facts: Facts, c: Component, fold: Fold, x: np.ndarray, y: np.ndarray, name: str) -> tuple[str, str]:
@@ -45,7 +51,8 @@ def folded(facts: Facts, c: Component, fold: Fold, x: np.ndarray, y: np.ndarray,
     if differs:
         _names(panel, facts.setting.axes[fold.input], fold, (before, first), (phase, mean))
     words = "One cycle of it, with 50 % and 90 % bands; dots are observations less all other parts."
-    below = f"{'The last' if differs else 'One'} cycle, with bands of 50 % and 90 %{'; in grey, the first' if differs else ''}"
+    grey = "; in grey, the first" if differs else ""
+    below = f"{'The last' if differs else 'One'} cycle, with bands of 50 % and 90 %{grey}"
     below += "; dots are the observations less all other parts"
     return picture(width, height, f"{name}: one cycle", words, [panel.body]), below
 

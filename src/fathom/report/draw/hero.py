@@ -1,4 +1,4 @@
-"""The first picture of a series: the whole with its forecast and, of a long record of cycles, the last ones enlarged."""
+"""The first picture of a series: the whole with its forecast and, where its cycles are many, the last ones enlarged."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from fathom.report.words import phrases
 
 WIDE, NARROW = (780.0, 384.0), (400.0, 300.0)
 LOW, NARROW_LOW = (780.0, 210.0), (400.0, 190.0)  # where the last cycles are drawn apart
+NEAR = "enlarged: the end"  # of the record
 FEWEST, MOST = 6, 24  # cycles that are enlarged
 
 
@@ -52,7 +53,7 @@ def _whole(s: Series, narrow: bool, size: tuple[float, float], period: float) ->
     panel.fit(s.whole.x, s.whole.expected.mean(), bands, period or np.inf, "line main")
     panel.dots(s.x[s.shown], s.y[s.shown], dot_size(len(s.shown), 2.8 if narrow else 4.2))
     _odd(panel, s)
-    _forecast_marks(panel, s, narrow, not period)
+    _forecast_marks(panel, s, narrow, not period, s.facts.setting.label)
     if not period:
         _end_labels(panel, s)
     _data_label(panel, s)
@@ -77,12 +78,12 @@ def _near(s: Series, narrow: bool, size: tuple[float, float]) -> str:
     y = limits(s.y[inside], *bands[0][:2])
     ticks = number_ticks(*y, 4)
     panel = Panel(plot_box(size, ticks, 44, 32, not s.axis.rule), ends, y)
-    panel.y_axis(ticks, "enlarged: the end of the record")
+    panel.y_axis(ticks, NEAR)
     panel.x_axis(axis_ticks(s.axis, *ends, 4 if narrow else 8), "" if s.axis.rule else s.axis.label)
     panel.fit(s.near.x, s.near.expected.mean(), bands, np.inf, "line main")
     panel.dots(s.x[inside], s.y[inside], dot_size(int(inside.sum()), 2.8 if narrow else 4.2))
     _odd(panel, s, ends[0])
-    _forecast_marks(panel, s, narrow, True)
+    _forecast_marks(panel, s, narrow, True, NEAR)
     _end_labels(panel, s)
     words = "The last cycles of the record and the first of the forecast, with 50 % and 90 % bands."
     name = f"{s.facts.setting.target}: the end of the record, enlarged"
@@ -100,14 +101,14 @@ def _odd(panel: Panel, s: Series, start: float = -np.inf) -> None:
     panel.rings(x[x >= start], y[x >= start])
 
 
-def _forecast_marks(panel: Panel, s: Series, narrow: bool, peak: bool) -> None:
+def _forecast_marks(panel: Panel, s: Series, narrow: bool, peak: bool, title: str) -> None:
     """Where the observations end and, if asked, the interval that the headline speaks of."""
     if s.end <= s.axis.high:
         return
     panel.ground(s.axis.high, min(s.end, panel.x.high))
     panel.upright(s.axis.high, "edge", -6)
     x = float(panel.x(s.axis.high))
-    room = x + panel.left - 6.4 * len(s.facts.setting.label) - 16  # the name of the y axis stands on the same line
+    room = x + panel.left - 6.4 * len(title) - 16  # which stands on the same line
     last = s.axis.seen(s.axis.high)
     words = next((w for w in (f"last observation {last}", last) if 6.4 * len(w) <= room), "")
     panel.words(x - 5, -10, words, "note", "end")

@@ -56,6 +56,7 @@ class Series:
     whole: Along
     near: Along | None  # the last cycles and the first ahead, where the record has too many to be drawn
     answers: Along  # where a script tells numbers
+    stepwise: bool  # True where the whole is drawn at the steps of the record, for its cycles have few
     folds: dict[str, Fold]  # the cycles, by the key of their part
     odd: np.ndarray  # rows of the data that the model finds improbable
 
@@ -131,6 +132,8 @@ def drawn(s: Series, c: Component) -> dict[str, np.ndarray]:
     assert curve is not None
     found = {"x": curve.x, "mean": curve.mean, "sd": curve.sd, "total": curve.total_mean, "total_sd": curve.total_sd}
     curves = {key: np.array(values) for key, values in found.items()}
+    if s.stepwise:
+        curves = {key: values[np.isin(curves["x"], s.whole.x)] for key, values in curves.items()}
     if c.head == "noise":  # which at the observations is what they leave over
         return curves
     rows = s.order[thinned(len(s.order), MOST_PLACES)]
@@ -147,7 +150,9 @@ def part(s: Series, c: Component, name: str) -> tuple[str, str]:
     curves = drawn(s, c)
     x, mean, sd = (curves[key] for key in ("x", "mean", "sd"))
     edge = Z90 * np.array(c.at_data.sd)
-    y = limits(mean - Z90 * sd, mean + Z90 * sd, own if noise else mean, around=np.concatenate([own - edge, own + edge]))
+    y = limits(
+        mean - Z90 * sd, mean + Z90 * sd, own if noise else mean, around=np.concatenate([own - edge, own + edge])
+    )
     width, height = 460.0, 256.0
     ticks = number_ticks(*y, 4)
     panel = Panel(plot_box((width, height), ticks, titled=not s.axis.rule), s.span(), y)

@@ -38,11 +38,9 @@ def _fold(anatomy: Anatomy, i: int, c: Component) -> Fold:
     slack = step / 2 if count else 0.02 * period  # fitted periods are not quite those of the calendar
     name, whole = axis.cycle(period)[0], high - period + (step if count else 0.0)
     start, first = _whole_cycles(axis, name, period, (low - slack, whole + slack))
-    offset = (high - start) % step if count else 0.0
-    offset = 0.0 if min(offset, step - offset) < 1e-3 * step else offset
+    once, twice = (_along(anatomy.X[:, column] - start, period, step, count, cycles) for cycles in (1, 2))
 
-    def lap(begin: float, cycles: int = 1) -> Lap:
-        along = step * np.arange(cycles * count) if count else np.linspace(0, cycles * period, cycles * POINTS + 1)
+    def lap(begin: float, along: np.ndarray) -> Lap:
         mean, sd = anatomy.at([i], anatomy.rows({column: begin + along}))
         return Lap(*(tuple(float(v) for v in values) for values in (begin + along, mean, sd)))
 
@@ -52,12 +50,21 @@ def _fold(anatomy: Anatomy, i: int, c: Component) -> Fold:
         per_cycle=count,
         start=start,
         first_start=first,
-        last=lap(start + offset),
-        first=lap(first + offset),
-        recent=lap(whole - period, 2),
+        last=lap(start, once),
+        first=lap(first, once),
+        recent=lap(start - period, twice),
         swing=_swing(anatomy, i, c, period),
         input=column,
     )
+
+
+def _along(x: np.ndarray, period: float, step: float, count: int, cycles: int) -> np.ndarray:
+    """Where in some cycles a part is taken: at the steps at which the record has anything, or densely."""
+    if not count:
+        return np.linspace(0, cycles * period, cycles * POINTS + 1)
+    offset = float(np.median((x + step / 2) % step)) - step / 2  # noon rather than midnight, say
+    seen = np.isin(np.arange(count), np.round((x - offset) / step) % count)  # there may be nothing on Sundays
+    return offset + step * np.flatnonzero(np.tile(seen, cycles))
 
 
 def _swing(anatomy: Anatomy, i: int, c: Component, period: float) -> Swing | None:
@@ -83,7 +90,7 @@ def _grid(axis: Axis, period: float) -> tuple[float, int]:
     """The usual step of a time, and how many there are in a period; none where they are many or do not fit."""
     if axis.rule is None:
         return 0.0, 0
-    step = float(axis.rule.future(axis.high, 1)[0]) - axis.high
+    step = float(np.median(np.diff(axis.rule.future(axis.high, 9))))  # one alone may leap a weekend
     count = round(period / step) if step > 0 else 0
     fits = 2 < count <= MOST_STEPS and abs(period / step - count) < 0.02 * count
     return step, count if fits else 0

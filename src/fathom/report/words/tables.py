@@ -10,13 +10,13 @@ from fathom.data.forecast import Forecast
 from fathom.report.facts.anomaly import Anomalies, Anomaly
 from fathom.report.facts.setting import Setting
 from fathom.report.facts.whole import Facts
-from fathom.report.numbers import MINUS, number
+from fathom.report.numbers import MINUS, SUPERSCRIPTS, number
 from fathom.report.words.text import capital, counted
 
 DIGITS = 20  # of a band, its numbers need not be told apart by less than this part of it
+SHOWN = 24  # steps of the forecast that are seen at once
 MOST_INPUTS = 3  # that are told of a row
 MANY = 0.02  # of the rows: so many surprises are none
-_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 class Grid(NamedTuple):
@@ -48,7 +48,7 @@ class _Style(NamedTuple):
 
     def unit(self, unit: str) -> str:
         """The unit with the power of ten that its numbers are multiples of."""
-        ten = f"10{str(self.power).translate(_SUPERSCRIPTS)}" if self.power else ""
+        ten = f"10{str(self.power).translate(SUPERSCRIPTS)}" if self.power else ""
         return " ".join(filter(None, (ten, unit)))
 
 
@@ -65,7 +65,7 @@ def steps(forecast: Forecast, setting: Setting) -> Grid:
     ends = [("q0.25", "q0.75"), ("q0.05", "q0.95")]
     table = [[float(row[column[name]]) for name in ("mean", *ends[0], *ends[1])] for row in forecast.rows]
     write = _Style.of((v for row in table for v in row), min(row[4] - row[3] for row in table))
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (str(cells[0]), write(mean), f"{write(a)} to {write(b)}", f"{write(low)} to {write(high)}")
         for cells, (mean, a, b, low, high) in zip(forecast.rows, table, strict=True)
     ]
@@ -121,5 +121,3 @@ def oddities(found: Anomalies, setting: Setting) -> str:
     if found.count > max(MANY * found.n_rows, len(found.shown)):
         return f"{said}. So many point to noise of another kind than the model assumes rather than to odd {noun}s."
     return f"{said}: fewer than one {record} in twenty would hold any if the model were right, so look {them} up."
-
-
