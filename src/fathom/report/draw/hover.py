@@ -6,13 +6,13 @@ Places and dates are held once for all pictures along one input (`along`), the v
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from html import escape
 
 import numpy as np
 
 from fathom.report.draw.svg import Panel, thinned
 from fathom.report.facts.setting import Axis
+from fathom.report.numbers import with_unit
 
 MOST = 260  # places at which a long record answers
 NEAR = 60  # of them on either side of the last observation, one by one
@@ -47,7 +47,7 @@ def told(
     gap = float(np.median(np.abs(high - low)))
     found = {
         "box": ",".join(f"{v:.10g}" for v in (*box, *ends)),
-        "unit": unit,
+        "unit": with_unit("", unit).strip(),
         "called": called,
         "mean": _numbers(mean, gap),
         "low": _numbers(low, gap),
@@ -58,9 +58,9 @@ def told(
     return "".join(f' data-{key}="{escape(value)}"' for key, value in found.items())
 
 
-def _numbers(values: Sequence[float] | np.ndarray, gap: float) -> str:
-    """Numbers to a fiftieth of the band between them, nothing for what is unknown."""
-    size = max(float(np.nanmax(np.abs(values), initial=0.0)), 1e-300)
-    least = max(gap / 50, 1e-7 * size)
-    digits = min(max(math.floor(math.log10(size)) - math.floor(math.log10(least)) + 1, 2), 9)
-    return ",".join(f"{v:.{digits}g}" if math.isfinite(v) else "" for v in np.asarray(values, dtype=float).tolist())
+def _numbers(values: np.ndarray, gap: float) -> str:
+    """Numbers to a twentieth of the band between them, nothing for what is unknown."""
+    least = max(gap / 20, 1e-7 * float(np.nanmax(np.abs(values), initial=0.0)), 1e-15)
+    places = -math.floor(math.log10(least))
+    rounded = np.round(np.asarray(values, dtype=float), places) + 0.0
+    return ",".join(f"{v:.{max(places, 0)}f}" if math.isfinite(v) else "" for v in rounded.tolist())

@@ -52,7 +52,7 @@ def _fold(anatomy: Anatomy, i: int, c: Component) -> Fold:
         first_start=first,
         last=lap(start, once),
         first=lap(first, once),
-        recent=lap(start - period, twice),
+        recent=lap(start - (count * step or period), twice),
         swing=_swing(anatomy, i, c, period),
         input=column,
     )
@@ -62,7 +62,8 @@ def _along(x: np.ndarray, period: float, step: float, count: int, cycles: int) -
     """Where in some cycles a part is taken: at the steps at which the record has anything, or densely."""
     if not count:
         return np.linspace(0, cycles * period, cycles * POINTS + 1)
-    offset = float(np.median((x + step / 2) % step)) - step / 2  # noon rather than midnight, say
+    within = x % step
+    offset = float(np.median(np.where(within > 0.999 * step, 0.0, within)))  # noon rather than midnight, say
     seen = np.isin(np.arange(count), np.round((x - offset) / step) % count)  # there may be nothing on Sundays
     return offset + step * np.flatnonzero(np.tile(seen, cycles))
 

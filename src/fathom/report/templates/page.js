@@ -26,21 +26,19 @@
     };
   });
 
-  function numbers(text) {
-    return text.split(",").map(function (v) { return v === "" ? NaN : Number(v); });
-  }
-  function written(value, unit) {
-    var text = value.toLocaleString("en", { maximumSignificantDigits: 9 }).replace("-", "\u2212");
-    return unit ? text + " " + unit : text;
+  function split(text) { return text ? text.split(",") : []; }
+  function written(text, unit) {
+    var places = (text.split(".")[1] || "").length, digits = { minimumFractionDigits: places, maximumFractionDigits: places };
+    return Number(text).toLocaleString("en", digits).replace("-", "\u2212") + (unit ? " " + unit : "");
   }
 
   document.querySelectorAll("svg[data-mean]").forEach(function (svg) {
     var d = svg.dataset, shared = svg.closest("[data-when]");
     if (!shared) return;
-    var at = numbers(shared.dataset.at), when = shared.dataset.when.split("|");
-    var mean = numbers(d.mean), low = numbers(d.low), high = numbers(d.high), seen = d.seen ? numbers(d.seen) : [];
-    var b = numbers(d.box), inside = [];
-    at.forEach(function (x, i) { if (x >= b[4] && x <= b[5] && !isNaN(mean[i])) inside.push(i); });
+    var at = split(shared.dataset.at).map(Number), when = shared.dataset.when.split("|");
+    var mean = split(d.mean), low = split(d.low), high = split(d.high), seen = split(d.seen);
+    var b = split(d.box).map(Number), inside = [];
+    at.forEach(function (x, i) { if (x >= b[4] && x <= b[5] && mean[i]) inside.push(i); });
     if (!inside.length) return;
     var tip = document.createElement("output"), mark = document.createElementNS(svg.namespaceURI, "path");
     var now = -1;
@@ -59,7 +57,7 @@
       now = Math.max(0, Math.min(inside.length - 1, k));
       var i = inside[now], x = across(i), y = Math.max(b[1], Math.min(b[1] + b[3], down(mean[i])));
       var said = when[i] + ": ";
-      if (!isNaN(seen[i])) said += "observed " + written(seen[i], d.unit) + "; ";
+      if (seen[i]) said += "observed " + written(seen[i], d.unit) + "; ";
       said += d.called + " " + written(mean[i], d.unit);
       said += " (90 %: " + written(low[i]) + " to " + written(high[i], d.unit) + ")";
       mark.setAttribute("d", "M" + x + "," + b[1] + "v" + b[3] + "M" + (x - 4) + "," + y + "a4,4 0 1 0 8,0a4,4 0 1 0 -8,0");

@@ -41,8 +41,12 @@ class _Style(NamedTuple):
         power = 3 * math.floor(math.log10(largest) / 3 + 1e-9) if extreme else 0
         return cls(10.0 ** math.floor(math.log10(least)) / 10.0**power, power)
 
+    def rounded(self, value: float) -> float:
+        """The value as it is shown."""
+        return self.place * round(value / 10.0**self.power / self.place) * 10.0**self.power
+
     def __call__(self, value: float, signed: bool = False) -> str:
-        scaled = self.place * round(value / 10.0**self.power / self.place)
+        scaled = self.rounded(value) / 10.0**self.power
         places = max(0, -math.floor(math.log10(self.place) + 1e-9))
         return f"{scaled + 0.0:{'+' if signed else ''},.{places}f}".replace("-", MINUS)
 
@@ -81,24 +85,24 @@ def surprises(found: Anomalies, facts: Facts) -> Grid:
     setting = facts.setting
     values = [v for a in found.shown for v in (a.value, a.expected)]
     write = _Style.of(values, min((a.high - a.low for a in found.shown), default=1.0))
-    rows = [
-        (*_where(a, facts), write(a.value), write(a.expected), write(a.apart, True), odds(a.p_value))
-        for a in found.shown
-    ]
-    unit = write.unit(setting.unit)
-    where = (setting.axes[0].label,) if setting.series else ("row", "where")
-    header = (*where, _titled("observed", unit), "expected", "apart", "how rare")
+    rows: list[tuple[str, ...]] = []
+    for a in found.shown:
+        apart = write.rounded(a.value) - write.rounded(a.expected)  # of the numbers that are shown
+        rows.append((*_where(a, facts), write(a.value), write(a.expected), write(apart, True), odds(a.p_value)))
+    where = (setting.axes[0].label,) if setting.series else ("where",) if setting.time is not None else ("row", "where")
+    header = (*where, _titled("observed", write.unit(setting.unit)), "expected", "apart", "how rare")
     return Grid(header, (*(False,) * len(where), True, True, True, False), rows)
 
 
 def _where(a: Anomaly, facts: Facts) -> tuple[str, ...]:
-    """The date or the value of the only input; of several, the number of the row and those that matter most."""
+    """The date or the value of the only input; of several, the number of the row and the inputs that matter most."""
     axes, time = facts.setting.axes, facts.setting.time
     if facts.setting.series:
         return (axes[0].place(a.at[0]),)
-    told = [e.input for e in facts.effects if e.input != time][:MOST_INPUTS]
-    first = [] if time is None else [axes[time].place(a.at[time])]
-    return f"{a.row + 1:,}", ", ".join(first + [f"{axes[i].name} {axes[i].place(a.at[i])}" for i in told])
+    told = [f"{axes[e.input].name} {axes[e.input].place(a.at[e.input])}" for e in facts.effects if e.input != time]
+    if time is not None:
+        return (", ".join([axes[time].place(a.at[time]), *told[:MOST_INPUTS]]),)
+    return f"{a.row + 1:,}", ", ".join(told[:MOST_INPUTS])
 
 
 def odds(p: float) -> str:
@@ -117,7 +121,7 @@ def oddities(found: Anomalies, setting: Setting) -> str:
     verb, them = ("lies", "it") if found.count == 1 else ("lie", "them")
     said = f"{capital(counted(found.count, noun))} {verb} improbably far from what the others foretell"
     if found.count > len(found.shown):
-        said += f"; these are the {counted(len(found.shown), '').strip()} most surprising"
+        said += f"; these are the {len(found.shown)} most surprising"
     if found.count > max(MANY * found.n_rows, len(found.shown)):
         return f"{said}. So many point to noise of another kind than the model assumes rather than to odd {noun}s."
     return f"{said}: fewer than one {record} in twenty would hold any if the model were right, so look {them} up."
