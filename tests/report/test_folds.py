@@ -1,7 +1,6 @@
 """Cycles at their own resolution: within one period, and how far they swing in a record that holds too many."""
 
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,6 +14,7 @@ from fathom.report import document
 from fathom.report.draw.svg import Panel, enveloped, thinned
 from fathom.report.measure.folds import folds
 from fathom.report.measure.gather import gather
+from fathom.report.view import own_steps
 
 DAY = 86_400_000_000 / YEAR
 
@@ -40,7 +40,7 @@ def the_fold(data, model):
 
 
 def test_the_last_year_is_what_the_part_is_in_its_months(airline):
-    data, model, facts = airline
+    _, model, facts = airline
     (fold,) = folds(model, facts).values()
     cycle = next(c for c in facts.components if c.head == "cycle")
     axis = facts.setting.axes[0]
@@ -82,6 +82,7 @@ def test_a_cycle_of_no_calendar_ends_with_the_data():
     assert np.ptp(fold.last.x) == pytest.approx(41.3 * DAY)
 
 
+@pytest.mark.slow
 def test_a_cycle_that_is_always_the_same_swings_alike_everywhere():
     """The aliasing that this guards against: a daily record of a cycle that is not a whole number of days."""
     x, rule = elapsed("2023-01-01", 500, 1.0)
@@ -96,6 +97,7 @@ def test_a_cycle_that_is_always_the_same_swings_alike_everywhere():
     assert swing.x[-1] == pytest.approx(facts.components[0].horizon)
 
 
+@pytest.mark.slow
 def test_few_cycles_are_drawn_and_many_as_how_far_they_swing():
     x, rule = elapsed("2023-01-01", 500, 1.0)
     pages = {}
@@ -113,6 +115,7 @@ def test_few_cycles_are_drawn_and_many_as_how_far_they_swing():
     assert re.search(r">Mon</text>.*>Sun</text>", pages[7.0])
 
 
+@pytest.mark.slow
 def test_a_changed_cycle_is_drawn_beside_the_first(airline):
     data, model, _ = airline
     page = document.html(document.make(model, data))
@@ -161,13 +164,12 @@ def test_what_is_too_narrow_depends_on_the_width():
     assert not narrow.crowded(np.inf)
 
 
+@pytest.mark.slow
 def test_missing_steps_are_drawn_where_there_are_any():
     x, rule = elapsed("2023-01-01", 300, 1.0)
     keep = (np.arange(300) < 100) | (np.arange(300) >= 130)
     data, model = a_record(x, rule, 7.0, keep=keep)
     report = document.make(model, data)
-    from fathom.report.view import _own_steps
-
-    assert len(_own_steps(report, data.X[:, 0])) == 300
-    weekdays, model = a_record(x, replace(rule, step=rule.step), 7.0, keep=np.arange(300) % 2 == 0)
-    assert len(_own_steps(document.make(model, weekdays), weekdays.X[:, 0])) == 150
+    assert len(own_steps(report, data.X[:, 0])) == 300
+    weekdays, model = a_record(x, rule, 7.0, keep=np.arange(300) % 2 == 0)
+    assert len(own_steps(document.make(model, weekdays), weekdays.X[:, 0])) == 150

@@ -106,7 +106,7 @@ def _series(report: Report) -> Series:
 def _places(report: Report, x: np.ndarray) -> np.ndarray:
     """Where the whole is drawn: a dense record at its own steps, for between them there is nothing to see."""
     drawn = np.array(next(c.curve.x for c in report.facts.components if c.curve is not None))
-    grid = _own_steps(report, x)
+    grid = own_steps(report, x)
     if not (100 <= len(grid) <= MOST_PLACES or _stepwise(report, x)):
         return drawn
     return np.union1d(grid, report.ahead if len(report.ahead) else drawn[drawn > x[-1]])
@@ -116,10 +116,10 @@ def _stepwise(report: Report, x: np.ndarray) -> bool:
     """True for a regular record whose cycles have so few steps that what lies between them is nobody's."""
     few = any(0 < fold.per_cycle <= FEW_STEPS for fold in report.folds.values())
     own = np.unique(x)
-    return few and len(own) <= 300 and len(own) == len(_own_steps(report, x))
+    return few and len(own) <= 300 and len(own) == len(own_steps(report, x))
 
 
-def _own_steps(report: Report, x: np.ndarray) -> np.ndarray:
+def own_steps(report: Report, x: np.ndarray) -> np.ndarray:
     """The observations of a time with the steps that are missing among them; none where they follow no steps."""
     x = np.unique(x)
     steps = np.diff(x)
@@ -143,7 +143,7 @@ def _near(report: Report, x: np.ndarray, y: np.ndarray, end: float) -> np.ndarra
     if not period:
         return np.zeros(0)
     low, high = window(facts, y, end)
-    grid = np.concatenate([_own_steps(report, x), report.soon])
+    grid = np.concatenate([own_steps(report, x), report.soon])
     grid = grid[(grid >= low) & (grid <= high)]
     if len(grid) * period < 6 * (high - low):  # too few to show a cycle
         grid = np.linspace(low, high, int(24 * (high - low) / period))

@@ -1,10 +1,10 @@
 """Which observations the model finds improbable when it has to foretell them from the others.
 
-With P = C⁻¹ and α = P(y − μ), leaving out observation i foretells it with error αᵢ/Pᵢᵢ and variance 1/Pᵢᵢ (Rasmussen and
-Williams, eq. 5.12). The most improbable one is set aside and the others are judged again without it, since it would make
-its neighbours look odd: Pᵢᵢ − Pᵢⱼ²/Pⱼⱼ and αᵢ − Pᵢⱼαⱼ/Pⱼⱼ leave out j too. Under the model the smallest of N two-sided
-tail probabilities falls below LEVEL/N in at most LEVEL of all records (Bonferroni), so a record without oddities seldom
-lists one.
+With P = C⁻¹ and α = P(y − μ), leaving out observation i foretells it with error αᵢ/Pᵢᵢ and variance 1/Pᵢᵢ (Rasmussen
+and Williams, eq. 5.12). The most improbable one is set aside and the others are judged again without it, since it would
+make its neighbours look odd: Pᵢᵢ − Pᵢⱼ²/Pⱼⱼ and αᵢ − Pᵢⱼαⱼ/Pⱼⱼ leave out j too. Under the model the smallest of N
+two-sided tail probabilities falls below LEVEL/N in at most LEVEL of all records (Bonferroni), so a record without
+oddities seldom lists one.
 """
 
 from __future__ import annotations
