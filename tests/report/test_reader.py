@@ -40,6 +40,28 @@ def odd():
     return report, document.html(report)
 
 
+# -- the order of a page -----------------------------------------------------------------------------------------------
+
+SERIES = ["What it is made of", "How sure are we?", "In short", "Before you rely on it", "What comes next"]
+SERIES += ["What does not fit", "*", "Does the model fit?", "Fine print"]
+
+
+@pytest.mark.parametrize("name", ["odd", "several"])
+def test_a_page_has_its_sections_in_order(name, request):
+    """From the first screen to the fine print; "*" stands for the parts, each under its number."""
+    found = request.getfixturevalue(name)
+    report = found[0] if name == "odd" else document.make(found[1], found[0])
+    absent = {"What comes next": report.forecast is None, "What does not fit": not report.anomalies.count}
+    expected = [words for words in SERIES if not absent.get(words, False)]
+    assert absent["What comes next"] == (name == "several")
+    headings = [unescape(h) for h in re.findall(r"<h2>(.*?)</h2>", document.html(report), flags=re.DOTALL)]
+    parts = [h for h in headings if 'class="number"' in h]
+    assert len(parts) == len(report.facts.components)
+    k = expected.index("*")
+    assert [h for h in headings if h not in parts] == [*expected[:k], *expected[k + 1 :]]
+    assert headings[k : k + len(parts)] == parts
+
+
 # -- the forecast ------------------------------------------------------------------------------------------------------
 
 

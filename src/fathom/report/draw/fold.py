@@ -35,7 +35,7 @@ def folded(facts: Facts, c: Component, fold: Fold, x: np.ndarray, y: np.ndarray,
     width, height = 460.0, 256.0
     low, high = limits(*lines)
     y_ticks, (ticks, title) = number_ticks(low, high, 4), _ticks(facts.setting.axes[fold.input], fold)
-    ends = (-_margin(fold), fold.period - _margin(fold))
+    ends = (_left(fold), _left(fold) + fold.period)
     panel = Panel(plot_box((width, height), y_ticks, 18, titled=bool(title)), ends, (low, high))
     panel.y_axis(y_ticks, facts.setting.unit or facts.setting.target)
     panel.x_axis([tick for tick in ticks if ends[0] <= tick[0] <= ends[1]], title)
@@ -65,19 +65,22 @@ def _lap(lap: Lap, start: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def _alone(facts: Facts, c: Component, fold: Fold, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Observations of the last cycles less all other parts, by their place in the cycle."""
     others = [np.array(o.at_data.mean) for o in facts.components if o.number != c.number and o.head != "noise"]
-    left = y - facts.level - np.sum(others, axis=0) if others else y - facts.level
+    alone = y - facts.level - np.sum(others, axis=0) if others else y - facts.level
     region = next((r for r in c.regions if r.input == fold.input), None)
     rows = np.flatnonzero([region is None or region.holds(v) for v in x])
     if c.growths:  # earlier cycles are of another size
         rows = rows[x[rows] > fold.start - 3 * fold.period]
     rows = rows[thinned(len(rows), MOST_DOTS)]
-    slack = max(_margin(fold), 1e-6 * fold.period)  # the first step of a cycle is never its last
-    return (x[rows] - fold.start + slack) % fold.period - slack, left[rows]
+    left = _left(fold) - 1e-6 * fold.period  # the first step of a cycle is never its last
+    return (x[rows] - fold.start - left) % fold.period + left, alone[rows]
 
 
-def _margin(fold: Fold) -> float:
-    """Half a step of a cycle that is drawn step by step."""
-    return fold.period / fold.per_cycle / 2 if fold.per_cycle else 0.0
+def _left(fold: Fold) -> float:
+    """Where the picture begins: half a step before the first of a cycle that is drawn step by step."""
+    if not fold.per_cycle:
+        return 0.0
+    step = fold.period / fold.per_cycle
+    return (fold.last.x[0] - fold.start) % step - step / 2
 
 
 def _names(
@@ -93,13 +96,16 @@ def _names(
 
 def _ticks(axis: Axis, fold: Fold) -> tuple[list[Tick], str]:
     """Where in a cycle one is, in the words of the calendar; otherwise in the unit of the input, with a title."""
-    period = fold.period
-    if fold.name == "yearly" and axis.in_years:
-        few = 0 < fold.per_cycle <= 4
-        months = [(k / 12 * period, MONTHS[k][: 3 if few else 1]) for k in range(12)]
-        return months[:: 3 if few else 1], ""
-    if fold.name == "weekly" and axis.in_years:
-        return [(k / 7 * period, day) for k, day in enumerate(WEEKDAYS)], ""
+    period, count = fold.period, fold.per_cycle
+    names = {"yearly": [month[0] for month in MONTHS], "weekly": WEEKDAYS}.get(fold.name if axis.in_years else "", ())
+    if names:  # at the observations of a name, or in the middle of its stretch
+        step = period / len(names)
+        first = _left(fold) + step / 2 if count == len(names) else 0.0 if 0 < count < len(names) else step / 2
+        places = [(first + k * step, name) for k, name in enumerate(names)]
+        if fold.name == "yearly" and 0 < count <= 4:
+            quarters = axis.rule is not None and "{q" in axis.rule.form
+            places = [(k * step, f"Q{k // 3 + 1}" if quarters else MONTHS[k][:3]) for k in range(0, 12, 3)]
+        return places, ""
     if fold.name == "daily" and axis.in_years:
         return [(h / 24 * period, f"{h}:00") for h in range(0, 25, 6)], ""
     if fold.name == "monthly" and axis.in_years:
