@@ -12,7 +12,7 @@ import pytest
 import fathom
 from fathom.data.dataset import Dataset
 from fathom.report import document, plaintext
-from fathom.report.view import MOST_STEPS
+from fathom.report.contents import MOST_STEPS
 from fathom.report.words.verdicts import LEVEL
 from tests.report.test_document import Page
 
@@ -91,7 +91,10 @@ def test_a_very_long_forecast_stops_on_the_page_and_goes_on_in_the_file():
     model = fathom.GPRegressor("SE + WN(variance=0.01)", optimise=False).fit(data.X, data.y)
     report = document.make(model, data, horizon=29.0 + MOST_STEPS + 234)
     text = document.html(report)
-    assert len(report.forecast.rows) == MOST_STEPS + 234
+    assert (len(report.forecast.rows), report.n_steps) == (MOST_STEPS, MOST_STEPS + 234)
+    whole = report.forecast_whole()
+    assert len(whole.rows) == MOST_STEPS + 234
+    assert whole.rows[:MOST_STEPS] == report.forecast.rows
     button = next(b for b in attributes(text, "button") if "data-text" in b)
     assert button["data-text"].count("\n") == MOST_STEPS + 1
     assert "234 later steps are in the file that" in text

@@ -13,6 +13,8 @@ from fathom.data.columns import Columns
 from fathom.data.dataset import Dataset, named, read_inputs
 from fathom.data.forecast import Cell, Forecast, short, tabulate, written
 from fathom.data.table import DataError, Table, listing, read_table, table_of_frame
+from fathom.data.timeaxis import YEAR, TimeRule
+from fathom.estimators.given import LARGEST
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,7 +41,7 @@ class Places:
 def read_levels(text: str) -> tuple[float, ...]:
     """Quantile levels from a comma-separated list."""
     try:
-        levels = tuple(float(part) for part in text.split(",") if part.strip())
+        levels = tuple(dict.fromkeys(float(part) for part in text.split(",") if part.strip()))
     except ValueError:
         raise DataError(f"--quantiles {text!r}: write numbers such as 0.05,0.5,0.95") from None
     for level in levels:
@@ -92,6 +94,7 @@ def future(model: Estimator, horizon: int) -> Places:
     if horizon < 1:
         raise DataError(f"--horizon {horizon}: give the number of steps to predict, 1 or more")
     last = model.last_ if hasattr(model, "last_") else model.scaler_.x_back(model.posterior_.X).max(0)
+    check_horizon(columns.rule, float(last[columns.time]), horizon)
     times = columns.rule.future(float(last[columns.time]), horizon)
     return Places(times[:, None], columns, written(columns.rule, times))
 
@@ -106,6 +109,15 @@ def check(dataset: Dataset, option: str) -> None:
             f"{option} cannot know the future of {listing(others)}: leave them out with --drop, or save the model and "
             "give `fathom predict` a CSV with their values"
         )
+
+
+def check_horizon(rule: TimeRule, last: float, horizon: int) -> None:
+    """Raise an error if the times that follow the last one have no name: dates end with the year 9999."""
+    unit = {"months": 12, "elapsed": YEAR, "numbers": 1}[rule.grid]
+    end = last + horizon * rule.step / unit
+    limit, named = (10_000, "the year 9999") if rule.kind == "date" else (LARGEST, f"{LARGEST:g}")
+    if not end < limit:
+        raise DataError(f"--horizon {horizon}: that goes beyond {named}; ask for fewer steps")
 
 
 def predict(model: Estimator, places: Places, levels: Sequence[float], observed: bool = True) -> Forecast:

@@ -30,12 +30,17 @@ class Forecast:
         return Forecast(self.header, self.rows[:most])
 
     def csv(self) -> str:
-        """The table as CSV text."""
+        """The table as CSV text, in which no name or date is a formula to a spreadsheet."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(self.header)
-        writer.writerows(self.rows)
+        writer.writerow(map(_inert, self.header))
+        writer.writerows(map(_inert, row) for row in self.rows)
         return text.getvalue()
+
+
+def _inert(cell: Cell) -> Cell:
+    """Text behind an apostrophe where a spreadsheet would calculate it: =1+1, @SUM(A1), ＝1."""
+    return f"'{cell}" if isinstance(cell, str) and cell.lstrip().startswith(tuple("=+-@＝＋－＠")) else cell
 
 
 def tabulate(
@@ -43,7 +48,7 @@ def tabulate(
 ) -> Forecast:
     """The inputs, column by column, beside mean, sd and quantiles; targets stand before them if there are several."""
     statistics = {"mean": predictive.mean(), "sd": predictive.std()}
-    statistics |= {f"q{level:g}": predictive.quantile(level) for level in levels}
+    statistics |= {f"q{level:.15g}": predictive.quantile(level) for level in levels}
     several = len(predictive.shape) > 1
     targets = columns.target or tuple(f"y{i}" for i in range(predictive.shape[-1])) if several else ("",)
     header, table = list(columns.names), [list(column) for column in cells]

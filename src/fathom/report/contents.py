@@ -19,11 +19,13 @@ from fathom.report.measure import checks as criticism
 from fathom.report.measure import future
 from fathom.report.measure.anomalies import anomalies
 from fathom.report.measure.folds import folds
-from fathom.report.measure.forecast_table import forecast_table
+from fathom.report.measure.forecast_table import forecast_table, n_steps
 from fathom.report.measure.gather import gather
 from fathom.report.model import Fitted
 from fathom.report.words import sure
 from fathom.report.words.verdicts import verdict
+
+MOST_STEPS = 1000  # of the forecast that a page holds
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,8 @@ class Report:
     checks: list[Check]
     curves: Curves
     agreement: Agreement | None
-    forecast: Forecast | None  # step by step, for a series with a time
+    forecast: Forecast | None  # of the first steps ahead, for a series with a time
+    n_steps: int  # up to the horizon
     anomalies: Anomalies
     folds: dict[str, Fold]  # the cycles within one period, by the key of their part
     ahead: np.ndarray  # moments of the forecast, for a series
@@ -69,6 +72,11 @@ class Report:
     def version(self) -> str:
         """The version of Fathom that says it."""
         return fathom.__version__
+
+    def forecast_whole(self) -> Forecast | None:
+        """The forecast of every step up to the horizon."""
+        few = self.forecast is None or len(self.forecast.rows) == self.n_steps
+        return self.forecast if few else forecast_table(self.model, self.dataset, self.facts)
 
     def texts(self) -> list[prose.Texts]:
         """The words for every component, in order."""
@@ -108,7 +116,8 @@ def make(model: Fitted, dataset: Dataset, origin: Origin | None = None, horizon:
         checks=criticism.check(model, dataset),
         curves=criticism.curves(model, dataset),
         agreement=future.compare(model, facts, ahead),
-        forecast=forecast_table(model, dataset, facts),
+        forecast=forecast_table(model, dataset, facts, MOST_STEPS),
+        n_steps=n_steps(facts),
         anomalies=anomalies(model, dataset),
         folds=folds(model, facts),
         ahead=ahead,

@@ -24,7 +24,6 @@ from fathom.report.words.text import listed
 from fathom.report.words.verdicts import LEVEL, failed
 
 COLOURS = 5  # of components in the style sheet
-MOST_STEPS = 1000  # of the forecast on the page
 FEW_STEPS = 12  # in a cycle that is drawn by them
 MOST_PLACES = 1500  # at which the whole is evaluated for its picture
 
@@ -182,16 +181,15 @@ def _row(report: Report, c: Component, texts: prose.Texts, tint: str) -> dict[st
 
 
 def _forecast(report: Report) -> dict[str, object] | None:
-    """The steps ahead: those that are seen at once, the rest, and all of them as a file."""
+    """The steps ahead: those that are seen at once, the rest, both as a file, and how many are left out."""
     if report.forecast is None:
         return None
-    kept = report.forecast.first(MOST_STEPS)
-    grid, left = tables.steps(kept, report.facts.setting), len(report.forecast.rows) - len(kept.rows)
+    grid = tables.steps(report.forecast, report.facts.setting)
     return {
         "grid": grid._replace(rows=grid.rows[: tables.SHOWN]),
         "rest": grid._replace(rows=grid.rows[tables.SHOWN :]),
-        "csv": kept.csv(),
-        "left": left,
+        "csv": report.forecast.csv(),
+        "left": report.n_steps - len(grid.rows),
     }
 
 
