@@ -18,6 +18,7 @@ from fathom.report.facts.part import Z90
 MOST_DOTS = 1200  # in one picture
 SEEN = 0.2  # pixels: a smaller deviation cannot be seen
 NARROWEST = 9.0  # pixels: a cycle drawn narrower is a comb
+ENOUGH = 20  # points that show how far a cycle swings
 GOLDEN = (math.sqrt(5) - 1) / 2
 Z50 = 0.6744897501960817  # standard deviations from the mean to either end of a 50 % interval
 
@@ -155,7 +156,8 @@ class Panel:
                 self.band(x, low, high, shade)
             self.curve(x, mean, kind)
             return
-        window = max(period, 2 * abs(self.x.high - self.x.low) / self.width)
+        span = abs(self.x.high - self.x.low)
+        window = max(period, 2 * span / self.width, ENOUGH * span / len(x))
         low, high, _ = bands[0]
         at, *outer = enveloped(x, low, high, window)
         _, *inner = enveloped(x, mean, mean, window)
