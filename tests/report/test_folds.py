@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fathom
@@ -129,6 +129,7 @@ def test_a_changed_cycle_is_drawn_beside_the_first(airline):
 # -- thinning and envelopes --------------------------------------------------------------------------------------------
 
 
+@settings(max_examples=40)
 @given(st.integers(1, 5000), st.integers(1, 1500))
 def test_thinning_keeps_rows_in_order(n, most):
     kept = thinned(n, most)
@@ -147,6 +148,7 @@ def test_thinning_does_not_fall_in_with_a_cycle(period):
     assert shares.max() < 1.4
 
 
+@settings(max_examples=40)
 @given(st.floats(0.3, 5.0), st.integers(40, 400), st.floats(0.1, 3.0))
 def test_an_envelope_holds_the_curve(period, n, window):
     x = np.linspace(0.0, 10.0, n)

@@ -147,8 +147,9 @@ def _write_report(
         with files.replacing(forecast) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
             stream.write(table.csv())
     if as_json:
-        facts = {"title": said.title, "headline": said.headline, "kernel": said.facts.kernel}
-        console.show_json(facts | {"explained": said.facts.explained, "seconds": seconds, "out": str(path)})
+        facts: Facts = {"title": said.title, "headline": said.headline, "kernel": said.facts.kernel}
+        facts |= {"explained": said.facts.explained, "seconds": seconds, "out": str(path)}
+        console.show_json(facts | ({"forecast": str(forecast)} if forecast else {}))
         return
     console.show_lines([said.title, said.headline, ""])
     others = (("model in", save_to), ("forecast in", forecast))

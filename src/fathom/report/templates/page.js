@@ -50,6 +50,7 @@
     svg.parentNode.classList.add("told");
     svg.parentNode.appendChild(tip);
     svg.setAttribute("tabindex", "0");
+    svg.setAttribute("aria-description", "Arrow keys tell its numbers.");
 
     function across(i) { return b[0] + (at[i] - b[4]) / (b[5] - b[4]) * b[2]; }
     function down(value) { return b[1] + (b[7] - value) / (b[7] - b[6]) * b[3]; }
@@ -79,7 +80,8 @@
     }
     svg.addEventListener("pointermove", point);
     svg.addEventListener("pointerdown", point);
-    svg.addEventListener("pointerleave", hide);
+    svg.addEventListener("pointerleave", function (event) { if (event.pointerType !== "touch") hide(); });
+    document.addEventListener("pointerdown", function (event) { if (!svg.contains(event.target)) hide(); });
     svg.addEventListener("blur", hide);
     svg.addEventListener("keydown", function (event) {
       var step = { ArrowLeft: now - 1, ArrowRight: now + 1, Home: 0, End: inside.length - 1 }[event.key];
