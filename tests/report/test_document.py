@@ -76,7 +76,7 @@ def test_a_page_is_whole_and_needs_nothing_from_outside(pages, name):
     text = pages[name][0].read_text()
     page = Page(text)
     assert page.open == []
-    assert all(value.startswith("#part-") for _, value in page.references)
+    assert all(value.startswith("#") and f'id="{value[1:]}"' in text for _, value in page.references)
     assert not re.search(r"https?:|url\(|@import|<link|<img|<iframe", text)
     assert len(text.encode()) < 400_000
     assert pages[name][1].headline in page.text

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +11,7 @@ import numpy as np
 
 from fathom.data.columns import Columns
 from fathom.data.dataset import Dataset, named, read_inputs
+from fathom.data.forecast import Cell, Forecast, short, tabulate, written
 from fathom.data.table import DataError, Table, listing, read_table, table_of_frame
 from fathom.data.timeaxis import TimeRule
 from fathom.estimators.given import LARGEST
@@ -29,35 +28,14 @@ class Places:
 
     X: np.ndarray
     columns: Columns
-    times: Sequence[str | float] = ()  # empty where the column of X says it
+    times: Sequence[Cell] = ()  # empty where the column of X says it
 
-    def cells(self) -> list[list[str | float]]:
+    def cells(self) -> list[list[Cell]]:
         """The inputs for a table, column by column."""
-        found: list[list[str | float]] = [[_short(value) for value in column] for column in self.X.T]
+        found: list[list[Cell]] = [[short(value) for value in column] for column in self.X.T]
         if self.columns.time is not None and len(self.times):
             found[self.columns.time] = list(self.times)
         return found
-
-
-@dataclass(frozen=True)
-class Forecast:
-    """A table of predictions, one row for each place."""
-
-    header: tuple[str, ...]
-    rows: list[tuple[str | float, ...]]
-
-    def csv(self) -> str:
-        """The table as CSV text, in which no name or date is a formula to a spreadsheet."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(map(_inert, self.header))
-        writer.writerows(map(_inert, row) for row in self.rows)
-        return text.getvalue()
-
-
-def _inert(cell: str | float) -> str | float:
-    """Text behind an apostrophe where a spreadsheet would calculate it: =1+1, @SUM(A1), ＝1."""
-    return f"'{cell}" if isinstance(cell, str) and cell.lstrip().startswith(tuple("=+-@＝＋－＠")) else cell
 
 
 def read_levels(text: str) -> tuple[float, ...]:
@@ -119,9 +97,19 @@ def future(model: Estimator, horizon: int) -> Places:
     last = model.last_ if hasattr(model, "last_") else model.scaler_.x_back(model.posterior_.X).max(0)
     check_horizon(columns.rule, float(last[columns.time]), horizon)
     times = columns.rule.future(float(last[columns.time]), horizon)
-    written = [columns.rule.format(value) for value in times]
-    is_date = columns.rule.kind == "date"
-    return Places(times[:, None], columns, written if is_date else [_short(float(text)) for text in written])
+    return Places(times[:, None], columns, written(columns.rule, times))
+
+
+def check(dataset: Dataset, option: str) -> None:
+    """Refuse to continue a data set that has no time, or whose other inputs have a future that nobody knows."""
+    if dataset.rule is None:
+        raise DataError(f"{option}: {dataset.source or 'the data'} has no time column to continue: name it with --time")
+    if dataset.n_inputs > 1:
+        others = [name for name in dataset.names if name != dataset.names[dataset.time or 0]]
+        raise DataError(
+            f"{option} cannot know the future of {listing(others)}: leave them out with --drop, or save the model and "
+            "give `fathom predict` a CSV with their values"
+        )
 
 
 def check_horizon(rule: TimeRule, last: float, horizon: int) -> None:
@@ -135,16 +123,7 @@ def check_horizon(rule: TimeRule, last: float, horizon: int) -> None:
 def predict(model: Estimator, places: Places, levels: Sequence[float], observed: bool = True) -> Forecast:
     """Mean, standard deviation and quantiles at each place; names of targets stand before them if there are several."""
     predictive = model.predict_dist(named(places.X, getattr(model, "feature_names_in_", None)), observed=observed)
-    statistics = {"mean": predictive.mean(), "sd": predictive.std()}
-    statistics |= {f"q{level:.15g}": predictive.quantile(level) for level in levels}
-    several = len(predictive.shape) > 1
-    targets = places.columns.target or tuple(f"y{i}" for i in range(predictive.shape[-1])) if several else ("",)
-    header, columns = list(places.columns.names), places.cells()
-    for i, target in enumerate(targets):
-        for name, values in statistics.items():
-            header.append(f"{target} {name}" if several else name)
-            columns.append([float(f"{value:.8g}") for value in (values[:, i] if several else values)])
-    return Forecast(tuple(header), list(zip(*columns, strict=True)))
+    return tabulate(places.columns, places.cells(), predictive, levels)
 
 
 def _frame_of(dataset: Dataset) -> pd.DataFrame:
@@ -158,9 +137,3 @@ def _dates_as_written(table: Table, columns: Columns) -> Sequence[str]:
     if columns.rule is None or columns.time is None or columns.rule.kind != "date":
         return ()
     return list(table.cells[table.find(columns.names[columns.time])])
-
-
-def _short(value: float) -> float | int:
-    """Without the last digit, which is rounding error (0.30000000000000004), and without an empty fraction."""
-    rounded = float(f"{value:.15g}")
-    return int(rounded) if rounded.is_integer() and abs(rounded) < 1e15 else rounded

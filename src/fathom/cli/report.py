@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fathom.base import files
 from fathom.cli import console, outputs
+from fathom.cli.again import SUFFIXES, python
 from fathom.cli.options import MANY, Data, Drop, Holidays, Json, Seed, Target, Time, TimeLimit
 from fathom.cli.outputs import Output
 from fathom.cli.search import Beam, Criterion, Depth, Jobs, Variant, run_search, with_days
@@ -20,8 +22,6 @@ if TYPE_CHECKING:
     from fathom.data.dataset import Dataset
     from fathom.estimators.exact import ExactRegressor
     from fathom.estimators.search import KernelSearch
-
-SUFFIXES = {"html": ".html", "markdown": ".md", "json": ".json"}
 
 
 def report(
@@ -45,6 +45,9 @@ def report(
     ] = None,
     form: Annotated[str, typer.Option("--format", help="html, markdown or json.")] = "html",
     save_to: Annotated[Path | None, typer.Option("--save", help="Keep the model in this file.", readable=False)] = None,
+    forecast: Annotated[
+        Path | None, typer.Option(help="Write the forecast, step by step, to this CSV.", readable=False)
+    ] = None,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
@@ -52,17 +55,20 @@ def report(
 
     Example: fathom report airline --horizon 24 --out airline.html
     """
+    from fathom.cli.forecast import check
     from fathom.data.datasets import resolve
 
     if form not in SUFFIXES:
         raise ValueError(f"--format {form!r}: choose from: {', '.join(SUFFIXES)}")
     path = out if out is not None else Path("report" + SUFFIXES[form])
     trace = outputs.beside(path, ".trace.json") if model is None else None
-    writes = [(path, "--out"), (trace, "--out"), (save_to, "--save")]
+    writes = [(path, "--out"), (trace, "--out"), (save_to, "--save"), (forecast, "--forecast")]
     reads = [outputs.data(data), outputs.model(model, "--model")]
     outputs.check([Output(file, option) for file, option in writes if file is not None], reads)
     loaded = None if model is None else _loaded(model)
     dataset = with_days(_as_known(resolve(data, target or None, time_column, drop), loaded), holidays)
+    if forecast is not None:
+        check(dataset, "--forecast")
     end = _end(dataset, horizon)
     start = time.perf_counter()
     if loaded is None:
@@ -74,7 +80,9 @@ def report(
     asked |= {"--out": out, "--model": model}
     asked |= {"--depth": depth, "--variant": variant, "--criterion": criterion, "--beam": beam}
     asked |= {"--time-limit": time_limit, "--horizon": horizon, "--format": form, "--save": save_to, "--seed": seed}
-    _write_report(found, dataset, path, save_to, end, (command_line(data, asked), start, seed, form, as_json))
+    asked |= {"--forecast": forecast}
+    again = command_line(data, asked), python(data, asked, _USUAL, dataset, end)
+    _write_report(found, dataset, (path, save_to, forecast), end, (*again, start, seed, form, as_json))
 
 
 _USUAL = {"--depth": 10, "--variant": "interpretability", "--criterion": "bic", "--beam": 1, "--format": "html"}
@@ -133,24 +141,29 @@ def _end(dataset: Dataset, horizon: int | None) -> float | None:
 def _write_report(
     found: ExactRegressor,
     dataset: Dataset,
-    path: Path,
-    save_to: Path | None,
+    paths: tuple[Path, Path | None, Path | None],
     end: float | None,
-    about: tuple[str, float, int, str, bool],
+    about: tuple[str, str, float, int, str, bool],
 ) -> None:
     from fathom.estimators.modelfile import save
     from fathom.report import document
 
-    command, start, seed, form, as_json = about
+    (path, save_to, forecast), (command, lines, start, seed, form, as_json) = paths, about
     if save_to is not None:
         save(found, save_to)
     trace = getattr(found, "trace_", None)
     spent = sum(level.seconds for level in trace.levels) if trace is not None else 0.0  # part of it in earlier runs
     seconds = max(time.perf_counter() - start, spent)
-    said = document.write(found, dataset, path, command=command, seconds=seconds, seed=seed, horizon=end, form=form)
+    made: Facts = {"command": command, "python": lines, "seconds": seconds, "seed": seed, "horizon": end, "form": form}
+    said = document.write(found, dataset, path, **made)
+    if forecast is not None and (table := said.forecast_whole()) is not None:
+        with files.replacing(forecast) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
+            stream.write(table.csv())
     if as_json:
-        facts = {"title": said.title, "headline": said.headline, "kernel": said.facts.kernel}
-        console.show_json(facts | {"explained": said.facts.explained, "seconds": seconds, "out": str(path)})
+        facts: Facts = {"title": said.title, "headline": said.headline, "kernel": said.facts.kernel}
+        facts |= {"explained": said.facts.explained, "seconds": seconds, "out": str(path)}
+        console.show_json(facts | ({"forecast": str(forecast)} if forecast else {}))
         return
     console.show_lines([said.title, said.headline, ""])
-    console.show_facts([("written to", str(path)), *((("model in", str(save_to)),) if save_to else ())])
+    others = (("model in", save_to), ("forecast in", forecast))
+    console.show_facts([("written to", str(path)), *((what, str(file)) for what, file in others if file)])

@@ -9,11 +9,13 @@ from dataclasses import asdict
 
 import numpy as np
 
+from fathom.data.forecast import Cell, Forecast
 from fathom.report.contents import Report
 from fathom.report.model import was_searched
 from fathom.report.numbers import MINUS, percent
 from fathom.report.words.parameters import rounded, rows
 from fathom.report.words.sure import approximation, checked_parts, duration, ended, failures, forecasting
+from fathom.report.words.tables import SHOWN, Grid, oddities, steps, surprises
 from fathom.report.words.verdicts import failed
 
 
@@ -25,15 +27,22 @@ def json_text(report: Report) -> str:
         "headline": report.headline,
         "facts": asdict(report.facts),
         "checks": [asdict(check) | {"verdict": report.say(check)} for check in report.checks],
+        "forecast_table": None if report.forecast is None else _records(report.forecast),
+        "anomalies": asdict(report.anomalies),
         "agreement": None if report.agreement is None else asdict(report.agreement),
         "trace": None if trace is None else json.loads(trace.to_json()),
         "data_notes": report.notes,
         "command": report.origin.command,
+        "python": report.origin.python,
         "seconds": report.origin.seconds,
         "seed": report.origin.seed,
         "version": report.version,
     }
     return json.dumps(_plain(found), indent=1, ensure_ascii=False) + "\n"
+
+
+def _records(table: Forecast) -> list[dict[str, Cell]]:
+    return [dict(zip(table.header, row, strict=True)) for row in table.rows]
 
 
 def _plain(value: object) -> object:
@@ -49,7 +58,14 @@ def _plain(value: object) -> object:
 def markdown(report: Report) -> str:
     """The report as Markdown."""
     blocks = [f"# {escape(report.title)}", escape(report.headline), *_parts(report), *_sure(report)]
-    blocks += [*_sections(report), *_checks(report), *_search(report), *_fine_print(report)]
+    blocks += [
+        *_next(report),
+        *_odd(report),
+        *_sections(report),
+        *_checks(report),
+        *_search(report),
+        *_fine_print(report),
+    ]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
@@ -94,6 +110,27 @@ def _list(lines: list[str]) -> str:
     return "\n".join(f"- {escape(line)}" for line in lines)
 
 
+def _table(grid: Grid) -> str:
+    """A table in Markdown, numbers to the right."""
+    lines = [grid.header, ["--:" if numeric else ":--" for numeric in grid.numeric], *grid.rows]
+    cells = [[cell if k == 1 else escape(cell) for cell in line] for k, line in enumerate(lines)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in cells)
+
+
+def _next(report: Report) -> list[str]:
+    if report.forecast is None:
+        return []
+    grid = steps(report.forecast.first(SHOWN), report.facts.setting)
+    left = report.n_steps - len(grid.rows)
+    more = f"{left:,} later steps are in the file that `--forecast` writes." if left else ""
+    return ["## What comes next", _table(grid), more]
+
+
+def _odd(report: Report) -> list[str]:
+    said, grid = oddities(report.anomalies, report.facts.setting), surprises(report.anomalies, report.facts)
+    return ["## What does not fit", said, _table(grid)] if grid.rows else []
+
+
 def _sections(report: Report) -> list[str]:
     blocks = []
     for c, texts in zip(report.facts.components, report.texts(), strict=True):
@@ -111,7 +148,8 @@ def _sections(report: Report) -> list[str]:
 
 def _checks(report: Report) -> list[str]:
     said = [report.say(check) for check in report.whole()]
-    return ["## Checks", _list(said), escape(checked_parts(report.checks))]
+    calm = [] if report.anomalies.count else [oddities(report.anomalies, report.facts.setting)]
+    return ["## Checks", _list(said), escape(checked_parts(report.checks)), *calm]
 
 
 def _search(report: Report) -> list[str]:
@@ -145,4 +183,5 @@ def _fine_print(report: Report) -> list[str]:
     said += [f"seed {origin.seed}"] if origin.seed is not None else []
     said += [duration(origin.seconds)] if origin.seconds is not None else []
     said += [f"command: {_code(origin.command)}"] if origin.command else []
-    return ["## Fine print", "\n".join(f"- {line}" for line in said)]
+    lines = [f"```python\n{origin.python}```"] if origin.python else []
+    return ["## Fine print", "\n".join(f"- {line}" for line in said), *lines]

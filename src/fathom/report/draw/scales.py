@@ -10,7 +10,7 @@ import numpy as np
 from fathom.data.dates import DAY, MONTHS, day_in_month, write
 from fathom.data.timeaxis import TimeRule
 from fathom.report.facts.setting import Axis, singular
-from fathom.report.numbers import MINUS
+from fathom.report.numbers import MINUS, SUPERSCRIPTS
 
 ROUND, ROUND_YEARS = (1, 2, 2.5, 5), (1, 2, 5)
 MINUTE = 60_000_000  # microseconds
@@ -59,9 +59,11 @@ def axis_ticks(axis: Axis, low: float, high: float, most: int = 7) -> list[Tick]
 
 
 def label(value: float, step: float) -> str:
-    """A tick in as many decimals as its step needs: 12,500, not 1.25e+04."""
+    """A tick in as many decimals as its step needs: 12,500, not 1.25e+04; of very large or small ones, 1.2 × 10⁹."""
     if value and (abs(value) >= 1e9 or abs(step) < 1e-6):
-        return f"{value:.4g}".replace("-", MINUS)
+        size, _, power = f"{value:.4g}".partition("e")
+        times = f" × 10{str(int(power)).translate(SUPERSCRIPTS)}" if power else ""
+        return f"{size}{times}".replace("-", MINUS)
     places = max(0, -math.floor(math.log10(step) + 1e-9))
     if abs(step * 10**places - round(step * 10**places)) > 1e-6:  # steps of 2.5
         places += 1
