@@ -14,6 +14,7 @@ import numpy as np
 from fathom.data.dates import MONTHS
 from fathom.report import document, plaintext, prose
 from fathom.report.contents import Report
+from fathom.report.facts.part import Component
 
 Faults = Iterator[tuple[str, str]]
 NUMBER = (
@@ -211,8 +212,19 @@ def _swings(report: Report, k: int) -> Faults:
     for first, last in re.findall(rf"from about ({NUMBER}) to ({NUMBER})", text):
         if abs(value(first) - ends[0]) > NEAR * max(ends) or abs(value(last) - ends[1]) > NEAR * max(ends):
             yield "size against the curve", f"{first} to {last}, drawn {ends[0]:.4g} to {ends[1]:.4g}"
-    if "every cycle is the same" in text.lower() and abs(ends[1] - ends[0]) > 0.3 * max(ends):
-        yield "same cycles differ", f"drawn {ends[0]:.4g} to {ends[1]:.4g}"
+    if "every cycle is the same" in text.lower():
+        yield from _same(c)
+
+
+def _same(c: Component) -> Faults:
+    """Cycles that are said to be the same must swing alike on the chart, where it shows them well."""
+    if c.curve is None or c.shape is None or c.shape.cycle is None:
+        return
+    x, y, period = np.array(c.curve.x), np.array(c.curve.mean), c.shape.cycle.period
+    first = y[(x >= c.shape.start) & (x <= c.shape.start + period)]
+    last = y[(x <= c.shape.end) & (x >= c.shape.end - period)]
+    if min(len(first), len(last)) >= 16 and abs(np.ptp(first) - np.ptp(last)) > 0.2 * np.ptp(first):
+        yield "same cycles differ", f"drawn {np.ptp(first):.4g} to {np.ptp(last):.4g}"
 
 
 def _month(moment: float) -> str:

@@ -89,12 +89,17 @@ _USUAL = {"--depth": 10, "--variant": "interpretability", "--criterion": "bic", 
 
 
 def command_line(data: str, asked: Facts) -> str:
-    """The command that does the same again: options at their defaults are left out."""
-    words = ["fathom", "report", data]
+    """The command that does the same again in the folder of the file: options at their defaults are left out."""
+    words = ["fathom", "report", Path(data).name if Path(data).suffix else data]
     for option, value in asked.items():
         values = value if isinstance(value, list) else [value]
-        words += [w for v in values if v is not None and v != _USUAL.get(option) for w in (option, str(v))]
+        words += [w for v in values if v is not None and v != _USUAL.get(option) for w in (option, _named(v))]
     return shlex.join(words)
+
+
+def _named(value: object) -> str:
+    """The text of an option; of a file, its name, for a page that is passed on shows no folders."""
+    return value.name if isinstance(value, Path) else str(value)
 
 
 def _search_for_report(trace: Path | None, dataset: Dataset, what: tuple[int, str], options: Facts) -> KernelSearch:

@@ -47,8 +47,11 @@ class Words:
     @classmethod
     def of(cls, facts: Facts, checks: Sequence[Check], agreement: Agreement | None) -> Words:
         """The facts in words."""
-        topics: dict[str, str] = {"Explained": sure.explained(facts), "Checked": sure.checked(checks)}
-        topics["Alternatives"] = sure.alternatives(agreement, facts)
+        topics = {
+            "Explained": sure.explained(facts),
+            "Checked": sure.checked(checks),
+            "Alternatives": sure.alternatives(agreement, facts),
+        }
         return cls(
             title=title(facts),
             headline=headline(facts),

@@ -186,7 +186,7 @@ class Anatomy:
         return self.contrast([(i, X, np.array([-1.0, 1.0])) for i in chosen])
 
     def contrast(self, terms: Sequence[tuple[int, np.ndarray, np.ndarray]]) -> tuple[float, float]:
-        """Mean and sd of a weighted sum: of parts at rows (n, D) with weights (n)."""
+        """Mean and sd of a weighted sum: of different parts, each at rows (n, D) with weights (n)."""
         cross, prior = np.zeros(len(self.posterior.X)), 0.0
         for i, X, weights in terms:
             Z = self.scaler.x(X)

@@ -77,7 +77,7 @@ def select(anatomy: Anatomy, means: list[np.ndarray], ordered_by: np.ndarray | N
     """
     blocks = folds(len(anatomy.y), ordered_by)
     predicted, target = held_out(anatomy, blocks), anatomy.y - anatomy.level
-    average = elsewhere(predicted, blocks)
+    average, fitted = elsewhere(predicted, blocks), np.array(means)
 
     def left(chosen: list[int]) -> np.ndarray:
         others = [i for i in range(len(means)) if i not in chosen]
@@ -87,9 +87,7 @@ def select(anatomy: Anatomy, means: list[np.ndarray], ordered_by: np.ndarray | N
     while len(order) < len(anatomy.parts):
         rest = [i for i in range(len(anatomy.parts)) if i not in order]
         rest = [i for i in rest if not anatomy.noisy[i]] or _early_first(rest, means, ordered_by)[:1]
-        order.append(
-            min(rest, key=lambda i: _rank(target, left([*order, i]), np.sum([means[k] for k in [*order, i]], 0)))
-        )
+        order.append(min(rest, key=lambda i: _rank(target, left([*order, i]), fitted[[*order, i]].sum(0))))
     errors = [float(np.mean(np.abs(left(order[:k])))) for k in range(len(order) + 1)]
     return Selection(tuple(order), _scores(anatomy, means, order, errors), errors[0])
 

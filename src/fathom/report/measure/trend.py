@@ -17,7 +17,6 @@ FADING = 1 / 4  # of the record: an edge that takes longer is no jump
 ROOM = 0.02  # of its range: what a trend may fall and still be said to rise
 MOST = 300  # places at which it is looked at
 PLACES = 48  # in a period, over which a cycle is averaged
-Terms = list[tuple[int, np.ndarray, np.ndarray]]
 
 
 class Together:
@@ -81,12 +80,11 @@ class Together:
 
     def _between(self, start: float, end: float, others: list[int]) -> tuple[float, float]:
         """Mean and sd of the change of the slow parts, of the middles of cycles and of some others."""
-        terms: Terms = []
-        for place, sign in ((start, -1.0), (end, 1.0)):
-            terms += [(i, np.array([[place]]), np.array([sign])) for i in [*self.slow, *others]]
-            for i in self.periods:
-                rows, weights = self._window(i, np.array([place]))
-                terms.append((i, rows[0][:, None], sign * weights[0]))
+        ends, signs = np.array([start, end]), np.array([-1.0, 1.0])
+        terms = [(i, ends[:, None], signs) for i in [*self.slow, *others]]
+        for i in self.periods:
+            places, weights = self._window(i, ends)
+            terms.append((i, places.reshape(-1, 1), (signs[:, None] * weights).ravel()))
         return self.anatomy.contrast(terms)
 
     def _window(self, i: int, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

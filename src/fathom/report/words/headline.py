@@ -12,10 +12,12 @@ from fathom.report.words.beside import at, beside
 from fathom.report.words.growth import about_part
 from fathom.report.words.places import place, seen
 from fathom.report.words.said import Claim, Said, claims_of, tell
+from fathom.report.words.sizes import slope as slope_of
 from fathom.report.words.text import listed, sentence
 
 CLAUSES = 3  # what moves the target, at most
 SEEN = 0.1  # of the range of a trend: a turn or a step that is smaller is not worth a word
+ALIKE = 0.05  # of a slope
 LOUDER = 1.5  # noise that has changed by less than this factor is not worth one
 WEIGHTY = 0.05  # of the held-out error: a part that removes less is not worth one either
 
@@ -123,7 +125,12 @@ def _steady(facts: Facts, t: Trend) -> Said:
     axis, way = facts.setting.axes[0], "up" if t.change > 0 else "down"
     rate, per = axis.rate(abs(t.change) / (axis.span or 1.0))
     sd, _ = axis.rate(t.change_sd / (axis.span or 1.0))
-    claims = Claim("trend", "direction", way), Claim("trend", "slope", t.change / (axis.span or 1.0))
+    slope = t.change / (axis.span or 1.0)
+    claims = Claim("trend", "direction", way), Claim("trend", "slope", slope)
+    for c in facts.patterns:  # that of one part, if it differs by no more than two numbers for one thing would
+        own = c.shape.slope if c.shape is not None and (c.head == "line" or say.near_linear(c)) else 0.0
+        if abs(own - slope) <= ALIKE * abs(slope):
+            return tell(Said(f"{way} by about ", *claims), slope_of(c))
     return Said(f"{way} by about {quantity(rate, facts.setting.unit, sd)} {per}", *claims)
 
 
