@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fathom.cli import console, outputs
-from fathom.cli.options import MANY, Data, Drop, Json, Seed, Target, Time, TimeLimit
+from fathom.cli.options import MANY, Data, Drop, Inputs, Json, Seed, Target, Time, TimeLimit
 from fathom.cli.outputs import Output
 from fathom.cli.search import Beam, Criterion, Depth, Jobs, Variant, run_search
 
@@ -32,6 +32,7 @@ def report(
     target: Target = None,
     time_column: Time = None,
     drop: Drop = None,
+    inputs: Inputs = None,
     depth: Depth = 10,
     variant: Variant = "interpretability",
     criterion: Criterion = "bic",
@@ -59,7 +60,7 @@ def report(
     writes = [(path, "--out"), (trace, "--out"), (save_to, "--save")]
     reads = [outputs.data(data), outputs.model(model, "--model")]
     outputs.check([Output(file, option) for file, option in writes if file is not None], reads)
-    dataset = resolve(data, target or None, time_column, drop)
+    dataset = resolve(data, target or None, time_column, drop, inputs)
     end = _end(dataset, horizon)
     start = time.perf_counter()
     if model is None:

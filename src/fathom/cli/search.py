@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fathom.cli import console, outputs
-from fathom.cli.options import MANY, Data, Drop, Json, Seed, Target, Time, TimeLimit
+from fathom.cli.options import MANY, Data, Drop, Inputs, Json, Seed, Target, Time, TimeLimit
 from fathom.cli.outputs import Output
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ def search(
     target: Target = None,
     time_column: Time = None,
     drop: Drop = None,
+    inputs: Inputs = None,
     depth: Depth = 10,
     variant: Variant = "interpretability",
     criterion: Criterion = "bic",
@@ -65,7 +66,7 @@ def search(
     path = trace if trace is not None else outputs.beside(out, ".trace.json")
     writes = [Output(out), *([Output(path, "--out" if trace is None else "--trace")] if path is not None else [])]
     outputs.check(writes, [outputs.data(data)])
-    dataset = resolve(data, target or None, time_column, drop)
+    dataset = resolve(data, target or None, time_column, drop, inputs)
     where: Facts = {"n_jobs": jobs, "backend": backend, "address": address, "time_limit": time_limit}
     model = KernelSearch(depth, variant, criterion=criterion, beam=beam, trace_path=path, random_state=seed, **where)
     start = time.perf_counter()
