@@ -66,6 +66,7 @@ def _show_comparison(rows: list[Row], dataset: Dataset, about: Facts, as_json: b
     notes = [f"Means over {about['folds']} folds, in the units of {units}; coverage is of 90 % intervals."]
     if dataset.time is not None:
         notes.append("Folds are random rows: for a series this scores filling gaps, not forecasting.")
+    notes += dataset.choice
     console.show_table(
         [{"model": row.model} | mean for row, mean in zip(rows, averages, strict=True)],
         footnotes=[*notes, *filter(None, (row.footnote() for row in rows))],

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import shlex
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fathom.cli import console, outputs
-from fathom.cli.options import MANY, Data, Drop, Inputs, Json, Seed, Target, Time, TimeLimit
+from fathom.cli.limits import Limit
+from fathom.cli.options import MANY, Data, Drop, Inputs, Json, Paths, Seed, Target, Time, TimeLimit
 from fathom.cli.outputs import Output
 from fathom.cli.search import Beam, Criterion, Depth, Jobs, Variant, run_search
 
@@ -38,9 +40,13 @@ def report(
     criterion: Criterion = "bic",
     beam: Beam = 1,
     time_limit: TimeLimit = None,
+    paths: Paths = 1,
     jobs: Jobs = None,
     horizon: Annotated[
         int | None, typer.Option(help="Steps to look ahead.", show_default="a tenth", min=1, max=MANY)
+    ] = None,
+    future: Annotated[
+        Path | None, typer.Option(help="CSV with the times ahead and the other inputs there.", show_default=False)
     ] = None,
     form: Annotated[str, typer.Option("--format", help="html, markdown or json.")] = "html",
     save_to: Annotated[Path | None, typer.Option("--save", help="Keep the model in this file.", readable=False)] = None,
@@ -51,30 +57,61 @@ def report(
 
     Example: fathom report airline --horizon 24 --out airline.html
     """
-    from fathom.data.datasets import resolve
-
+    limit = Limit.of(time_limit)
     if form not in SUFFIXES:
         raise ValueError(f"--format {form!r}: choose from: {', '.join(SUFFIXES)}")
+    if future is not None and horizon is not None:
+        raise ValueError("--horizon and --future both say how far to look ahead: choose one")
     path = out if out is not None else Path("report" + SUFFIXES[form])
     trace = outputs.beside(path, ".trace.json") if model is None else None
     writes = [(path, "--out"), (trace, "--out"), (save_to, "--save")]
-    reads = [outputs.data(data), outputs.model(model, "--model")]
+    reads = [outputs.data(data), outputs.model(model, "--model"), outputs.ahead(future)]
     outputs.check([Output(file, option) for file, option in writes if file is not None], reads)
-    dataset = resolve(data, target or None, time_column, drop, inputs)
+    loaded = None if model is None else _loaded(model)
+    dataset = _read(data, (target, time_column, drop, inputs), loaded, future)
     end = _end(dataset, horizon)
-    start = time.perf_counter()
-    if model is None:
-        options: Facts = {"criterion": criterion, "beam": beam, "time_limit": time_limit, "n_jobs": jobs}
-        found = _search_for_report(trace, dataset, (depth, variant), options | {"random_state": seed})
+    asked: Facts = {"--depth": depth, "--variant": variant, "--criterion": criterion, "--beam": beam}
+    asked |= {"--time-limit": time_limit, "--paths": paths}
+    if loaded is None:
+        options: Facts = {"criterion": criterion, "beam": beam, "n_jobs": jobs, "paths": paths, "random_state": seed}
+        found = _search_for_report(trace, dataset, (depth, variant), options, limit)
     else:
-        found = _loaded(model)
-    asked: Facts = {"--target": target, "--time": time_column, "--drop": drop, "--out": out, "--model": model}
-    asked |= {"--depth": depth, "--variant": variant, "--criterion": criterion, "--beam": beam}
-    asked |= {"--time-limit": time_limit, "--horizon": horizon, "--format": form, "--save": save_to, "--seed": seed}
-    _write_report(found, dataset, path, save_to, end, (command_line(data, asked), start, seed, form, as_json))
+        found = loaded
+    columns = {"--target": target, "--time": time_column, "--drop": drop, "--inputs": inputs}
+    asked = columns | {"--out": out, "--model": model} | asked
+    asked |= {"--horizon": horizon, "--future": future, "--format": form, "--save": save_to, "--seed": seed}
+    _write_report(found, dataset, path, save_to, end, (command_line(data, asked), limit.begun, seed, form, as_json))
 
 
-_USUAL = {"--depth": 10, "--variant": "interpretability", "--criterion": "bic", "--beam": 1, "--format": "html"}
+def _read(
+    data: str,
+    asked: tuple[list[str] | None, str | None, list[str] | None, list[str] | None],
+    model: ExactRegressor | None,
+    future: Path | None,
+) -> Dataset:
+    """The data set as it was asked for; of a model, with its own columns where nothing else is said."""
+    from fathom.data.ahead import read_ahead
+    from fathom.data.datasets import resolve
+
+    target, time_column, drop, inputs = asked
+    known = getattr(model, "columns_", None)
+    if known is not None and not target and inputs is None:
+        target, inputs = list(known.target), list(known.names)
+    dataset = resolve(data, target or None, time_column, drop, inputs)
+    if future is None:
+        return dataset
+    times = dataset.X[:, dataset.time or 0]
+    return replace(dataset, ahead=read_ahead(future, dataset.columns, times))
+
+
+_USUAL = {
+    "--depth": 10,
+    "--variant": "interpretability",
+    "--criterion": "bic",
+    "--beam": 1,
+    "--format": "html",
+    "--paths": 1,
+}
 
 
 def command_line(data: str, asked: Facts) -> str:
@@ -86,10 +123,14 @@ def command_line(data: str, asked: Facts) -> str:
     return shlex.join(words)
 
 
-def _search_for_report(trace: Path | None, dataset: Dataset, what: tuple[int, str], options: Facts) -> KernelSearch:
+def _search_for_report(
+    trace: Path | None, dataset: Dataset, what: tuple[int, str], options: Facts, limit: Limit
+) -> KernelSearch:
     from fathom.estimators.search import KernelSearch
 
-    return run_search(KernelSearch(*what, trace_path=trace, **options), dataset, own_trace=True)
+    page = limit.for_page(dataset)
+    model = KernelSearch(*what, trace_path=trace, time_limit=limit.for_search(page), **options)
+    return run_search(model, dataset, own_trace=True, budget=limit.budget)
 
 
 def _loaded(file: Path) -> ExactRegressor:
@@ -140,5 +181,5 @@ def _write_report(
         facts = {"title": said.title, "headline": said.headline, "kernel": said.facts.kernel}
         console.show_json(facts | {"explained": said.facts.explained, "seconds": seconds, "out": str(path)})
         return
-    console.show_lines([said.title, said.headline, ""])
+    console.show_lines([said.title, said.headline, *said.notices, ""])
     console.show_facts([("written to", str(path)), *((("model in", str(save_to)),) if save_to else ())])

@@ -128,8 +128,9 @@ def load_csv(
     - `inputs`: columns to learn from beside the time, by name; one string may hold several, "price,promo", or be
       "all". Left out, a series has its time alone, and a table all other columns, which must be numeric.
 
-    Columns that give the target away (a copy, a total of which it is a part) are inputs only by name. Rows with missing values are dropped, constant inputs too, and
-    rows are sorted by time: `Dataset.notes` tells. Anything else that is wrong is a `DataError`.
+    Columns that give the target away (a copy, a total of which it is a part) are inputs only by name. Rows with missing
+    values are dropped, constant inputs too, and rows are sorted by time: `Dataset.notes` tells. Anything else that is
+    wrong is a `DataError`.
     """
     from fathom.data import reading  # builds on this module
 

@@ -15,8 +15,9 @@ from fathom.report.facts.whole import Agreement, Check, Curves, Facts
 from fathom.report.measure import checks as criticism
 from fathom.report.measure import future
 from fathom.report.measure.gather import gather
-from fathom.report.model import Fitted
+from fathom.report.model import Fitted, was_searched
 from fathom.report.words import sure
+from fathom.report.words.known import Known, known
 from fathom.report.words.verdicts import verdict
 
 
@@ -41,6 +42,7 @@ class Report:
     agreement: Agreement | None
     ahead: np.ndarray  # moments of the forecast, for a series
     futures: np.ndarray  # (draws, moments)
+    known: Known | None  # what comes next, where other inputs than the time matter
     origin: Origin
     written: date
 
@@ -53,6 +55,12 @@ class Report:
     def headline(self) -> str:
         """One sentence: what moves the target, and where it goes."""
         return prose.headline(self.facts)
+
+    @property
+    def notices(self) -> list[str]:
+        """What has to be known at first sight: columns that are no inputs, and a search that had too little time."""
+        cut = sure.cut_short(self.model.trace_) if was_searched(self.model) else []
+        return [*self.dataset.choice, *cut]
 
     @property
     def version(self) -> str:
@@ -98,6 +106,7 @@ def make(model: Fitted, dataset: Dataset, origin: Origin | None = None, horizon:
         agreement=future.compare(model, facts, ahead),
         ahead=ahead,
         futures=future.draws(model, ahead),
+        known=known(model, dataset),
         origin=origin or Origin(),
         written=date.today(),
     )

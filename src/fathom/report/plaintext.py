@@ -28,6 +28,7 @@ def json_text(report: Report) -> str:
         "checks": [asdict(check) | {"verdict": report.say(check)} for check in report.checks],
         "agreement": None if report.agreement is None else asdict(report.agreement),
         "trace": None if trace is None else json.loads(trace.to_json()),
+        "known": None if report.known is None else report.known._asdict(),
         "data_notes": list(report.dataset.notes),
         "command": report.origin.command,
         "seconds": report.origin.seconds,
@@ -49,8 +50,16 @@ def _plain(value: object) -> object:
 
 def markdown(report: Report) -> str:
     """The report as Markdown."""
-    blocks = [f"# {escape(report.title)}", escape(report.headline), *_parts(report), *_sure(report)]
-    blocks += [*_sections(report), *_checks(report), *_search(report), *_fine_print(report)]
+    blocks = [f"# {escape(report.title)}", escape(report.headline), _list(report.notices)]
+    blocks += [
+        *_parts(report),
+        *_sure(report),
+        *_known(report),
+        *_sections(report),
+        *_checks(report),
+        *_search(report),
+        *_fine_print(report),
+    ]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
@@ -93,6 +102,17 @@ def _sure(report: Report) -> list[str]:
 
 def _list(lines: list[str]) -> str:
     return "\n".join(f"- {escape(line)}" for line in lines)
+
+
+def _known(report: Report) -> list[str]:
+    if report.known is None:
+        return []
+    sentence, header, rows = report.known
+    lines = [header, (":--", *("--:",) * (len(header) - 1)), *rows] if rows else []
+    table = "\n".join(
+        f"| {' | '.join(map(escape, line))} |" if i != 1 else f"| {' | '.join(line)} |" for i, line in enumerate(lines)
+    )
+    return ["## What comes next", escape(sentence), table]
 
 
 def _sections(report: Report) -> list[str]:
