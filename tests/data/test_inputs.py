@@ -36,7 +36,9 @@ def file(tmp_path):
 def test_a_series_has_its_time_alone_and_says_so(file):
     data = load_csv(file, target="north")
     assert data.names == ("date",)
-    said = "The time alone is the input; south, price, promo are left out (--inputs south,price,promo takes more in)."
+    said = (
+        "The time alone is the input; south, price and promo are left out (--inputs south,price,promo takes more in)."
+    )
     assert data.choice == (said,)
     assert said in data.notes
 

@@ -314,6 +314,35 @@ def test_candidates_without_time_are_told():
     assert cut.levels[1].failures == {"there was no time left for it": cut.levels[1].n_candidates - 2}
 
 
+def test_a_limit_is_for_the_search_and_the_average(monkeypatch):
+    """Of ten seconds, one is kept for looking back, and so is what the search leaves over."""
+    X, y = planted()
+    clock = Ticking()
+
+    class Limited(Budget):
+        of = classmethod(lambda cls, seconds: Budget.of(seconds, clock))
+
+    monkeypatch.setattr("fathom.estimators.search.Budget", Limited)
+    monkeypatch.setattr("fathom.estimators.search.executor", lambda *_: clock.pool())
+    model = fathom.KernelSearch(depth=2, base=("SE", "Lin"), n_jobs=1, random_state=0, time_limit=20.0)
+    model.fit(X, y)
+    assert model.trace_.status == "time limit"
+    assert 16 <= clock() <= 20
+    assert sum(member.weight for member in model.members_) == pytest.approx(1)
+    assert np.isfinite(model.predict(X)).all()
+
+
+def test_models_without_time_to_look_back_do_not_forecast():
+    X, y = planted(80)
+    kernels = [parse(GOOD), parse("SE(lengthscale=0.1) + WN(variance=0.01)")]
+    clock = Ticking()
+    with executor("serial") as pool:
+        alone = members_of(kernels, X, y, pool, Budget.of(0.0, clock))
+        some, _ = members_of(kernels, X, y, clock.pool(), Budget.of(1.5, clock))
+    assert alone == ([(kernels[0], 1.0, 0, False)], 1.0)
+    assert [(m.place, m.persistent, m.weight) for m in some] == [(0, False, 1.0)]
+
+
 def test_a_path_that_is_cut_short_is_begun_again(tmp_path):
     X, y = planted(40)
     settings, path, clock = replace(QUICK, depth=1), tmp_path / "t", Ticking()

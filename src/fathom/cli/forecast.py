@@ -14,7 +14,8 @@ import numpy as np
 from fathom.data import ahead
 from fathom.data.columns import Columns
 from fathom.data.dataset import Dataset, named, read_inputs
-from fathom.data.table import DataError, Table, listing, read_table, table_of_frame
+from fathom.data.messages import together
+from fathom.data.table import DataError, Table, read_table, table_of_frame
 from fathom.data.timeaxis import YEAR, TimeRule
 from fathom.estimators.given import LARGEST
 
@@ -113,7 +114,7 @@ def future(model: Estimator, horizon: int) -> Places:
         )
     if others := ahead.others(columns) if len(columns.names) > 1 else []:
         raise DataError(
-            f"--horizon cannot know the future of {listing(others)}: give a CSV with their values, as --future or as DATA"
+            f"--horizon cannot know the future of {together(others)}: give a CSV with their values with --future"
         )
     if horizon < 1:
         raise DataError(f"--horizon {horizon}: give the number of steps to predict, 1 or more")

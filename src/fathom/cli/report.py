@@ -18,6 +18,7 @@ from fathom.cli.search import Beam, Criterion, Depth, Jobs, Variant, run_search
 
 if TYPE_CHECKING:
     from fathom.base.files import Facts
+    from fathom.data.columns import Columns
     from fathom.data.dataset import Dataset
     from fathom.estimators.exact import ExactRegressor
     from fathom.estimators.search import KernelSearch
@@ -77,7 +78,7 @@ def report(
         found = _search_for_report(trace, dataset, (depth, variant), options, limit)
     else:
         found = loaded
-    columns = {"--target": target, "--time": time_column, "--drop": drop, "--inputs": inputs}
+    columns: Facts = {"--target": target, "--time": time_column, "--drop": drop, "--inputs": inputs}
     asked = columns | {"--out": out, "--model": model} | asked
     asked |= {"--horizon": horizon, "--future": future, "--format": form, "--save": save_to, "--seed": seed}
     _write_report(found, dataset, path, save_to, end, (command_line(data, asked), limit.begun, seed, form, as_json))
@@ -94,9 +95,10 @@ def _read(
     from fathom.data.datasets import resolve
 
     target, time_column, drop, inputs = asked
-    known = getattr(model, "columns_", None)
-    if known is not None and not target and inputs is None:
+    known: Columns | None = getattr(model, "columns_", None)
+    if known is not None and inputs is None and target in (None, list(known.target)):
         target, inputs = list(known.target), list(known.names)
+        time_column = known.names[known.time] if time_column is None and known.time is not None else time_column
     dataset = resolve(data, target or None, time_column, drop, inputs)
     if future is None:
         return dataset
@@ -104,7 +106,7 @@ def _read(
     return replace(dataset, ahead=read_ahead(future, dataset.columns, times))
 
 
-_USUAL = {
+_USUAL: Facts = {
     "--depth": 10,
     "--variant": "interpretability",
     "--criterion": "bic",

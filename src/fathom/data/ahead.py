@@ -8,7 +8,7 @@ import numpy as np
 
 from fathom.data.columns import Columns, DataError
 from fathom.data.dataset import read_inputs
-from fathom.data.messages import listing
+from fathom.data.messages import together
 from fathom.data.table import read_table
 
 OPTION = "--future"
@@ -25,7 +25,7 @@ def read_ahead(source: str | Path, columns: Columns, times: np.ndarray) -> np.nd
     except DataError as problem:
         raise DataError(f"{OPTION} {source}: {problem}") from None
     if not len(X):
-        raise DataError(f"{OPTION} {source} has no rows: add the times ahead, with {listing(others(columns))}")
+        raise DataError(f"{OPTION} {source} has no rows: add the times ahead, with {together(others(columns))}")
     _check_times(source, columns, X[:, columns.time], times)
     return X
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fathom.data.columns import DataError
-from fathom.data.messages import listing
+from fathom.data.messages import together
 from fathom.data.table import Table
 
 Names = str | Sequence[str] | None
@@ -127,7 +127,7 @@ def _alone(table: Table, time: int, others: list[int]) -> tuple[str, ...]:
     simple = len(names) <= 6 and not any("," in name for name in names)
     option = shlex.quote(",".join(names)) if simple else ALL
     verb = "is" if len(names) == 1 else "are"
-    return (f"The time alone is the input; {listing(names)} {verb} left out (--inputs {option} takes more in).",)
+    return (f"The time alone is the input; {together(names)} {verb} left out (--inputs {option} takes more in).",)
 
 
 # -- what gives the target away ---------------------------------------------------------------------------------------
@@ -181,7 +181,7 @@ def _relation(columns: dict[int, np.ndarray], y: np.ndarray, steps: bool) -> tup
     """The smallest set of columns that tells y, as a linear function of them; None if there is none."""
     z, w = {i: _standard(x) for i, x in columns.items()}, _standard(y)
     near = sorted(z, key=lambda i: -abs(float(z[i] @ w)))
-    sets = [(i,) for i in near if abs(float(z[i] @ w)) / len(w) > EXACT**0.5]
+    sets: list[tuple[int, ...]] = [(i,) for i in near if abs(float(z[i] @ w)) / len(w) > EXACT**0.5]
     if steps:
         z, w = {i: _standard(np.diff(x)) for i, x in z.items() if np.ptp(np.diff(x)) > 0}, _standard(np.diff(w))
     wide = [i for i in near if i in z][: min(WIDEST, len(w) // 3)]
@@ -246,7 +246,7 @@ def _described(table: Table, target: int, chosen: tuple[int, ...], fit: _Fit) ->
         what = "is a copy of" if _is_sum(fit) and signs[0] else "is a linear function of"
         return Giveaway(chosen, f"{names[0]} {what} {own}")
     if not _is_sum(fit):
-        return Giveaway(chosen, f"{own} is a linear function of {_and(names)}")
+        return Giveaway(chosen, f"{own} is a linear function of {together(names)}")
     if signs.sum() == 1:
         total = int(np.argmax(signs))
         return Giveaway((chosen[total],), f"{names[total]} is {own} + {' + '.join(_but(names, total))}")
@@ -258,7 +258,3 @@ def _described(table: Table, target: int, chosen: tuple[int, ...], fit: _Fit) ->
 
 def _but(names: list[str], place: int) -> list[str]:
     return [name for i, name in enumerate(names) if i != place]
-
-
-def _and(names: list[str]) -> str:
-    return f"{', '.join(names[:-1])} and {names[-1]}"

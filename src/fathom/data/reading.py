@@ -59,6 +59,7 @@ def assemble(
     varying, constant = _varying(table, roles, X)
     kept = [roles.inputs[k] for k in varying]
     unsure = doubts.remarks(table, [*(i for i in roles.inputs if i != roles.time or not roles.dates), *roles.targets])
+    said = table.notes + roles.notes + roles.choice + understood + unsure
     dataset = Dataset(
         X=X[:, varying],
         y=y[:, 0] if y.shape[1] == 1 else y,
@@ -66,15 +67,7 @@ def assemble(
         target=tuple(table.names[i] for i in roles.targets),
         units={n: table.units[n] for i in (*kept, *roles.targets) if (n := table.names[i]) in table.units},
         time=None if roles.time is None else kept.index(roles.time),
-        notes=table.notes
-        + roles.notes
-        + roles.choice
-        + understood
-        + unsure
-        + dropped
-        + ordered
-        + constant
-        + _duplicates(X, y),
+        notes=said + dropped + ordered + constant + _duplicates(X, y),
         source=table.source,
         choice=roles.choice,
         rule=rule,

@@ -108,10 +108,9 @@ def _known(report: Report) -> list[str]:
     if report.known is None:
         return []
     sentence, header, rows = report.known
-    lines = [header, (":--", *("--:",) * (len(header) - 1)), *rows] if rows else []
-    table = "\n".join(
-        f"| {' | '.join(map(escape, line))} |" if i != 1 else f"| {' | '.join(line)} |" for i, line in enumerate(lines)
-    )
+    lines = [" | ".join(map(escape, line)) for line in (header, *rows) if line]
+    lines[1:1] = [" | ".join([":--", *["--:"] * (len(header) - 1)])] if rows else []
+    table = "\n".join(f"| {line} |" for line in lines)
     return ["## What comes next", escape(sentence), table]
 
 

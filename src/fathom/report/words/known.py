@@ -9,7 +9,7 @@ import numpy as np
 
 from fathom.data.ahead import others
 from fathom.data.dataset import Dataset
-from fathom.data.messages import listing
+from fathom.data.messages import together
 from fathom.report.model import Fitted, predict
 from fathom.report.numbers import MINUS
 from fathom.report.words.text import capital
@@ -29,7 +29,7 @@ def known(model: Fitted, dataset: Dataset) -> Known | None:
     """The forecast of a series with other inputs; None without a time, or with nothing else than it."""
     if dataset.rule is None or dataset.time is None or dataset.n_inputs == 1:
         return None
-    names = listing(others(dataset.columns))
+    names = together(others(dataset.columns))
     if dataset.ahead is None:
         return Known(
             f"No forecast is drawn: it depends on what will become of {names}. With their values after the end of the "
@@ -45,7 +45,9 @@ def known(model: Fitted, dataset: Dataset) -> Known | None:
         rows.append((dataset.format_time(float(at)), _write(predictive.mean()[i], place), *told))
     first, last = rows[0][0], rows[-1][0]
     header = (dataset.names[dataset.time], f"{target} ({unit})" if unit else target, "50 % band", "90 % band")
-    return Known(f"{capital(target)} from {first} to {last}, for the {names} given.", header, tuple(rows))
+    return Known(
+        f"{capital(target)} from {first} to {last}, for the {names} that the file foretells.", header, tuple(rows)
+    )
 
 
 def _place(width: float) -> float:
