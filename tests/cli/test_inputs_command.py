@@ -13,7 +13,7 @@ from fathom.cli import limits
 from fathom.cli.app import app
 from fathom.report import document
 
-ALONE = "The time alone is the input; price is left out (--inputs price takes more in)."
+ALONE = "The time alone is the input; price is left out (--inputs price adds it)."
 TOTAL = "total is north + price: left out (--inputs total keeps it)."
 
 

@@ -36,9 +36,7 @@ def file(tmp_path):
 def test_a_series_has_its_time_alone_and_says_so(file):
     data = load_csv(file, target="north")
     assert data.names == ("date",)
-    said = (
-        "The time alone is the input; south, price and promo are left out (--inputs south,price,promo takes more in)."
-    )
+    said = "The time alone is the input; south, price and promo are left out (--inputs south,price,promo adds them)."
     assert data.choice == (said,)
     assert said in data.notes
 
@@ -78,7 +76,7 @@ def test_a_column_may_have_a_comma_or_be_called_all(tmp_path):
     path.write_text('t,"a,b",all,y\n' + "".join(f"{k},{k % 3},{k % 4},{k % 5}\n" for k in range(9)))
     assert load_csv(path, target="y", inputs="a,b").names == ("t", "a,b")
     assert load_csv(path, target="y", inputs="all").names == ("t", "all")
-    assert "(--inputs all takes more in)" in load_csv(path, target="y").choice[0]
+    assert "(--inputs all adds them)" in load_csv(path, target="y").choice[0]
 
 
 ERRORS = {

@@ -126,8 +126,8 @@ def _alone(table: Table, time: int, others: list[int]) -> tuple[str, ...]:
     names = [table.names[i] for i in others]
     simple = len(names) <= 6 and not any("," in name for name in names)
     option = shlex.quote(",".join(names)) if simple else ALL
-    verb = "is" if len(names) == 1 else "are"
-    return (f"The time alone is the input; {together(names)} {verb} left out (--inputs {option} takes more in).",)
+    verb, them = ("is", "it") if len(names) == 1 else ("are", "them")
+    return (f"The time alone is the input; {together(names)} {verb} left out (--inputs {option} adds {them}).",)
 
 
 # -- what gives the target away ---------------------------------------------------------------------------------------

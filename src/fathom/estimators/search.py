@@ -154,7 +154,9 @@ class KernelSearch(ExactRegressor):
             return int(Trace.from_json(trace.read_text(), str(trace)).settings["seed"])
         return seed_of(self.random_state)
 
-    def _members(self, X: np.ndarray, y: np.ndarray, pool: Executor, budget: Budget) -> tuple[list[Member], float]:
+    def _members(
+        self, X: np.ndarray, y: np.ndarray, pool: Executor, budget: Budget | None = None
+    ) -> tuple[list[Member], float]:
         """The winner and its near-ties, with weights from past forecasts when there is one input to look back along."""
         models = (self.trace_.best, *self.trace_.near_ties())
         kernels = [model.parsed() for model in models]
