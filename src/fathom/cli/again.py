@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from fathom.data.dataset import Dataset
 
 # what the options of the command are called in Python: of the data, of the search, and what needs no word there
-DATA = {"--target": "target", "--time": "time", "--drop": "drop"}
+DATA = {"--target": "target", "--time": "time", "--drop": "drop", "--inputs": "inputs"}
 SEARCH = {"--depth": "depth", "--variant": "variant", "--criterion": "criterion", "--beam": "beam"}
-SEARCH |= {"--time-limit": "time_limit", "--seed": "random_state"}
+SEARCH |= {"--time-limit": "time_limit", "--paths": "paths", "--seed": "random_state"}
 SUFFIXES = {"html": ".html", "markdown": ".md", "json": ".json"}
-OTHER = ("--out", "--model", "--horizon", "--format", "--save", "--forecast")
+OTHER = ("--out", "--model", "--horizon", "--format", "--save", "--forecast", "--holidays", "--future")
 
 
 def python(data: str, asked: Facts, usual: Facts, dataset: Dataset, end: float | None) -> str:
@@ -25,14 +25,31 @@ def python(data: str, asked: Facts, usual: Facts, dataset: Dataset, end: float |
     form = asked.get("--format", "html")
     path = _plain(str(changed.get("--out") or f"report{SUFFIXES[form]}"))
     horizon = "" if end is None else f", horizon={_end(dataset, changed, end)}"
-    lines, model = ["import fathom"], f"fathom.KernelSearch({_given(changed, SEARCH)}).fit(data.X, data.y)"
+    known = [f"{name}=data.{name}" for name in ("calendar", "terms") if getattr(dataset, name)]
+    given = ", ".join(filter(None, (_given(changed, SEARCH), *known)))
+    lines, model = ["import fathom"], f"fathom.KernelSearch({given}).fit(data.X, data.y)"
     written = f"model.report({path}, data{horizon})"
     if "--model" in changed or form != "html":
         lines.append("from fathom.report import document")
         written = f"document.write(model, data, {path}{horizon}{'' if form == 'html' else f', form={_plain(form)}'})"
     if "--model" in changed:
         model = f"fathom.load({_plain(str(changed['--model']))})"
-    return "\n".join([*lines, "", f"data = {_read(data, changed)}", f"model = {model}", written, ""])
+    imports, more = _further(changed)
+    read = [f"data = {_read(data, changed)}", *more]
+    return "\n".join([*imports, *lines, "", *read, f"model = {model}", written, ""])
+
+
+def _further(changed: Facts) -> tuple[list[str], list[str]]:
+    """What is added to the data when they have been read: imports, and lines."""
+    imports, lines = [], []
+    if "--holidays" in changed:
+        imports.append("from fathom.data.holidays import with_holidays")
+        lines.append(f"data = with_holidays(data, {_plain(changed['--holidays'])})")
+    if "--future" in changed:
+        imports += ["from dataclasses import replace", "from fathom.data.ahead import read_ahead"]
+        path = _plain(str(changed["--future"]))
+        lines.append(f"data = replace(data, ahead=read_ahead({path}, data.columns, data.X[:, data.time]))")
+    return imports, lines
 
 
 def _read(data: str, changed: Facts) -> str:

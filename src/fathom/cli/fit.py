@@ -12,7 +12,7 @@ import typer
 
 from fathom import models
 from fathom.cli import console, outputs
-from fathom.cli.options import MANY, Data, Drop, Json, Seed, Target, Time, completing
+from fathom.cli.options import MANY, Data, Drop, Inputs, Json, Seed, Target, Time, completing
 from fathom.cli.outputs import Output
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ def fit(
     target: Target = None,
     time_column: Time = None,
     drop: Drop = None,
+    inputs: Inputs = None,
     restarts: Annotated[
         int | None, typer.Option(help="Of gp: optimisations of the evidence.", min=1, max=MANY, show_default="5")
     ] = None,
@@ -69,7 +70,7 @@ def fit(
     kept = outputs.beside(out, ".checkpoint")
     made = _made(model, kernel, seed, {name: value for name, value in asked.items() if value is not None}, kept)
     outputs.check([Output(file) for file in (out, kept) if file is not None], [outputs.data(data)])
-    dataset = resolve(data, target or None, time_column, drop)
+    dataset = resolve(data, target or None, time_column, drop, inputs)
     start = time.perf_counter()
     fitted = _fit_exact(made, dataset) if model == "gp" else _train(made, dataset)
     about = {"model": model, "seconds": time.perf_counter() - start, "out": str(out)}

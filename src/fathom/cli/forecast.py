@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fathom.data import ahead
 from fathom.data.columns import Columns
 from fathom.data.dataset import Dataset, named, read_inputs
 from fathom.data.forecast import Cell, Forecast, short, tabulate, written
+from fathom.data.messages import together
 from fathom.data.table import DataError, Table, listing, read_table, table_of_frame
 from fathom.data.timeaxis import TimeRule
 from fathom.estimators.given import LARGEST
@@ -89,9 +91,10 @@ def future(model: Estimator, horizon: int) -> Places:
             "--horizon: the model has no time column to continue: "
             "name it with --time when fitting, or give a CSV with the inputs"
         )
-    if len(columns.names) > 1:
-        others = [name for name in columns.names if name != columns.names[columns.time]]
-        raise DataError(f"--horizon cannot know the future of {listing(others)}: give a CSV with their values instead")
+    if others := ahead.others(columns) if len(columns.names) > 1 else []:
+        raise DataError(
+            f"--horizon cannot know the future of {together(others)}: give a CSV with their values with --future"
+        )
     if horizon < 1:
         raise DataError(f"--horizon {horizon}: give the number of steps to predict, 1 or more")
     last = model.last_ if hasattr(model, "last_") else model.scaler_.x_back(model.posterior_.X).max(0)
@@ -110,6 +113,18 @@ def check(dataset: Dataset, option: str) -> None:
             f"{option} cannot know the future of {listing(others)}: leave them out with --drop, or save the model and "
             "give `fathom predict` a CSV with their values"
         )
+
+
+def known(model: Estimator, source: Path) -> Places:
+    """The rows of a file of times that follow the training data, with the other inputs."""
+    columns = columns_of(model)
+    if hasattr(model, "posterior_"):
+        rows = model.scaler_.x_back(model.posterior_.X)
+    else:
+        rows = np.atleast_2d(getattr(model, "last_", np.zeros((0, len(columns.names)))))
+    times = rows[:, columns.time or 0]
+    X = ahead.read_ahead(source, columns, times)
+    return Places(X, columns, _dates_as_written(read_table(source), columns))
 
 
 def check_horizon(rule: TimeRule, last: float, horizon: int) -> None:

@@ -36,7 +36,8 @@ class Dataset:
     - `time`: which column of `X` is the time, if any; `time_kind`: whether it came from dates ("date"), holds years
       ("decimal year") or other numbers ("number"). `rule` is the map between dates and the numbers in `X`.
     - `holidays`: the public holidays of a country, if they were asked for.
-    - `notes`: sentences on what was done to the data on the way in.
+    - `notes`: sentences on what was done to the data on the way in; `choice`: those on columns that are no inputs.
+    - `ahead`: inputs (H, D) after the data, where what comes next is known of all of them.
     - `dialect`: how the file writes numbers, which settles what a number in a file for prediction may leave open.
 
     Arrays are read-only. NaN in `y` marks a missing output.
@@ -54,6 +55,8 @@ class Dataset:
     rule: TimeRule | None = None
     dialect: Dialect = UNKNOWN
     holidays: Holidays | None = None
+    choice: tuple[str, ...] = ()
+    ahead: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         X, y = read_only(self.X), read_only(self.y)
@@ -139,6 +142,7 @@ def load_csv(
     target: str | Sequence[str] | None = None,
     time: str | None = None,
     drop: str | Sequence[str] | None = None,
+    inputs: str | Sequence[str] | None = None,
 ) -> Dataset:
     """Read a data set from a `.csv`, `.tsv` or gzipped file with a header line.
 
@@ -147,13 +151,16 @@ def load_csv(
     - `time`: the time column: dates, years or plain numbers. Left out, it is the only column of dates, or one that
       is named like a time and strictly monotone.
     - `drop`: columns to leave out.
+    - `inputs`: columns to learn from beside the time, by name; one string may hold several, "price,promo", or be
+      "all". Left out, a series has its time alone, and a table all other columns, which must be numeric.
 
-    All other columns are inputs and must be numeric. Rows with missing values are dropped, constant inputs too, and
-    rows are sorted by time: `Dataset.notes` tells. Anything else that is wrong is a `DataError`.
+    Columns that give the target away (a copy, a total of which it is a part) are inputs only by name. Rows with missing
+    values are dropped, constant inputs too, and rows are sorted by time: `Dataset.notes` tells. Anything else that is
+    wrong is a `DataError`.
     """
     from fathom.data import reading  # builds on this module
 
-    return reading.load(path, target, time, drop)
+    return reading.load(path, target, time, drop, inputs)
 
 
 def read_inputs(source: str | Path | pd.DataFrame | Table, like: Dataset | Columns) -> np.ndarray:

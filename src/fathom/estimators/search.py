@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from fathom.base import linalg
 from fathom.base.arrays import Array, RandomState, seed_of
+from fathom.base.budget import Budget
 from fathom.base.execute import BACKENDS, Executor, executor
 from fathom.base.files import Facts
 from fathom.base.parameters import PATH, RANDOM_STATE, Constraints, Each, Integer, Number, check_parameters
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from fathom.base.arrays import Rows
     from fathom.report.contents import Report
 
+AVERAGING, MOST_AVERAGING = 0.1, 60.0  # of a time limit, kept for past forecasts; and seconds
+
 
 class KernelSearch(ExactRegressor):
     """Searches the language of kernels for the structure of the data (Duvenaud thesis, chapter 3).
@@ -53,7 +56,9 @@ class KernelSearch(ExactRegressor):
     beam : int
         Kernels expanded at each level.
     time_limit : seconds, or None
-        What is left of it when the search has ended goes to further searches with other seeds.
+        How long `fit` may take: the level at work then ends with what it has found. A share is kept for the average.
+    paths : int
+        Searches with other seeds, one after the other, of which the best counts.
     n_jobs, backend, address : where candidates are fitted: in this process, in others ("processes"), or on a Dask or
         Ray cluster at an address. The answer does not depend on it.
     trace_path : where the path is written after every level; the same search resumes from it.
@@ -77,6 +82,7 @@ class KernelSearch(ExactRegressor):
         "criterion": get_args(Criterion),
         "beam": [Integer(1)],
         "time_limit": [None, Number(above=0)],
+        "paths": [Integer(1)],
         "n_jobs": [None, -1, Integer(1)],
         "backend": BACKENDS,
         "address": [None, str],
@@ -95,6 +101,7 @@ class KernelSearch(ExactRegressor):
         *,
         beam: int = 1,
         time_limit: float | None = None,
+        paths: int = 1,
         n_jobs: int | None = None,
         backend: str = "processes",
         address: str | None = None,
@@ -109,6 +116,7 @@ class KernelSearch(ExactRegressor):
         self.criterion = criterion
         self.beam = beam
         self.time_limit = time_limit
+        self.paths = paths
         self.n_jobs = n_jobs
         self.backend = backend
         self.address = address
@@ -120,6 +128,7 @@ class KernelSearch(ExactRegressor):
     def fit(self, X: Rows, y: Rows, on_level: OnLevel | None = None, on_stage: OnStage | None = None) -> Self:
         """Search for the kernel of inputs X (N, D) and one output y (N)."""
         check_parameters(self)
+        budget = Budget.of(self.time_limit)
         inputs, y = self._checked(X, y)
         if y.ndim == 2 and y.shape[1] > 1:
             raise ValueError(f"KernelSearch explains one output, y has {y.shape[1]}: choose a column")
@@ -134,14 +143,15 @@ class KernelSearch(ExactRegressor):
                 Y_std[:, 0],
                 self._search_settings(X_std.shape[1], self._seed(path)),
                 pool,
-                time_limit=self.time_limit,
+                time_limit=budget.less(_for_average(self.time_limit, X_std.shape[1])),
+                paths=self.paths,
                 trace_path=path,
                 on_level=on_level,
                 on_stage=on_stage,
             )
             self.result_ = None
             self._set_posterior(posterior_of(self.trace_.best.parsed(), X_std, Y_std, "zero"))
-            self._remember(*self._members(X_std, Y_std[:, 0], pool), X_std, Y_std)
+            self._remember(*self._members(X_std, Y_std[:, 0], pool, budget), X_std, Y_std)
         return self
 
     def _search_settings(self, n_inputs: int, seed: int) -> Settings:
@@ -163,12 +173,15 @@ class KernelSearch(ExactRegressor):
             return int(Trace.read(trace).settings["seed"])
         return seed_of(self.random_state)
 
-    def _members(self, X: np.ndarray, y: np.ndarray, pool: Executor) -> tuple[list[Member], float]:
+    def _members(
+        self, X: np.ndarray, y: np.ndarray, pool: Executor, budget: Budget | None = None
+    ) -> tuple[list[Member], float]:
         """The winner and its near-ties, with weights from past forecasts when there is one input to look back along."""
         models = (self.trace_.best, *self.trace_.near_ties())
         kernels = [model.parsed() for model in models]
         if X.shape[1] == 1:
-            return members_of(kernels, X, y, pool)
+            here = self.trace_.status == "time limit"  # there is no time to start workers again
+            return members_of(kernels, X, y, executor("serial") if here else pool, budget)
         weights = np.exp(-0.5 * (np.array([m.score for m in models]) - models[0].score))
         weights = weights / weights.sum()
         return [Member(k, float(w), i, False) for i, (k, w) in enumerate(zip(kernels, weights, strict=True))], 1.0
@@ -256,6 +269,11 @@ class KernelSearch(ExactRegressor):
         members = [_member(told, X.shape[1]) for told in entries(description, "members", list)]
         model._remember(members, entry(description, "caution", float), X, Y)
         return model
+
+
+def _for_average(limit: float | None, n_inputs: int) -> float:
+    """Seconds that the search leaves for looking back at past forecasts."""
+    return 0.0 if limit is None or n_inputs > 1 else min(AVERAGING * limit, MOST_AVERAGING)
 
 
 def _member(told: list[object], n_inputs: int) -> Member:

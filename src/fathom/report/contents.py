@@ -22,8 +22,10 @@ from fathom.report.measure.anomalies import anomalies
 from fathom.report.measure.folds import folds
 from fathom.report.measure.forecast_table import forecast_table, n_steps
 from fathom.report.measure.gather import called, gather
-from fathom.report.model import Fitted
+from fathom.report.model import Fitted, was_searched
 from fathom.report.prose import Words
+from fathom.report.words import sure
+from fathom.report.words.known import Known, known
 from fathom.report.words.verdicts import verdict
 
 MOST_STEPS = 1000  # of the forecast that a page holds
@@ -56,6 +58,7 @@ class Report:
     ahead: np.ndarray  # moments of the forecast, for a series
     soon: np.ndarray  # moments of the futures
     futures: np.ndarray  # (draws, moments)
+    known: Known | None  # what comes next, where other inputs than the time matter
     origin: Origin
     written: date
     words: Words
@@ -84,6 +87,12 @@ class Report:
     def notes(self) -> list[str]:
         """What was done to the data on the way in, and what the page calls them."""
         return [*self.dataset.notes, *_renamed(self.dataset)]
+
+    @property
+    def notices(self) -> list[str]:
+        """What has to be known at first sight: columns that are no inputs, and a search that had too little time."""
+        cut = sure.cut_short(self.model.trace_) if was_searched(self.model) else []
+        return [*self.dataset.choice, *cut]
 
     @property
     def version(self) -> str:
@@ -141,6 +150,7 @@ def make(model: Fitted, dataset: Dataset, origin: Origin | None = None, horizon:
         ahead=ahead,
         soon=soon,
         futures=future.draws(model, soon),
+        known=known(model, dataset),
         origin=origin or Origin(),
         written=date.today(),
         words=consistency.settled(Words.of(facts, checks, agreement), facts, checks),

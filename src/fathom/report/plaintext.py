@@ -31,6 +31,7 @@ def json_text(report: Report) -> str:
         "anomalies": asdict(report.anomalies),
         "agreement": None if report.agreement is None else asdict(report.agreement),
         "trace": None if trace is None else json.loads(trace.to_json()),
+        "known": None if report.known is None else report.known._asdict(),
         "data_notes": report.notes,
         "command": report.origin.command,
         "python": report.origin.python,
@@ -57,8 +58,11 @@ def _plain(value: object) -> object:
 
 def markdown(report: Report) -> str:
     """The report as Markdown."""
-    blocks = [f"# {escape(report.title)}", escape(report.headline), *_parts(report), *_sure(report)]
+    blocks = [f"# {escape(report.title)}", escape(report.headline), _list(report.notices)]
     blocks += [
+        *_parts(report),
+        *_sure(report),
+        *_known(report),
         *_next(report),
         *_odd(report),
         *_sections(report),
@@ -129,6 +133,16 @@ def _next(report: Report) -> list[str]:
 def _odd(report: Report) -> list[str]:
     said, grid = oddities(report.anomalies, report.facts.setting), surprises(report.anomalies, report.facts)
     return ["## What does not fit", said, _table(grid)] if grid.rows else []
+
+
+def _known(report: Report) -> list[str]:
+    if report.known is None:
+        return []
+    sentence, header, rows = report.known
+    lines = [" | ".join(map(escape, line)) for line in (header, *rows) if line]
+    lines[1:1] = [" | ".join([":--", *["--:"] * (len(header) - 1)])] if rows else []
+    table = "\n".join(f"| {line} |" for line in lines)
+    return ["## What comes next", escape(sentence), table]
 
 
 def _sections(report: Report) -> list[str]:
