@@ -6,7 +6,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import fathom
 from fathom.base.execute import Outcome, executor
@@ -380,12 +379,6 @@ def test_a_found_model_survives_its_file(model, tmp_path):
 def test_what_bad_settings_get(settings, message):
     with pytest.raises(ValueError, match=message):
         fathom.KernelSearch(**{"n_jobs": 1, **settings}).fit(np.arange(9.0)[:, None], np.arange(9.0) % 4)
-
-
-@pytest.mark.slow
-@parametrize_with_checks([fathom.KernelSearch(depth=1, base=("Lin", "WN"), n_jobs=1)])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 def test_one_output_only():
