@@ -4,6 +4,7 @@ import copy
 import dataclasses
 import functools
 import json
+import pickle
 import re
 import zipfile
 
@@ -11,7 +12,6 @@ import numpy as np
 import pytest
 from safetensors.numpy import load as unpacked
 from safetensors.numpy import save as packed
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import fathom
 from fathom import DeepGPClassifier, DeepGPRegressor, GPRegressor, SparseGPRegressor, metrics
@@ -402,6 +402,15 @@ def test_kernels_of_the_language_in_every_layer():
 
 
 @pytest.mark.slow
+def test_pickled_arrays_keep_their_precision():
+    """Unpickled outside of the context that computes in double precision, JAX would cut them to single."""
+    model = make("dsvi", dtype="float64", n_steps=20).fit(X, y)
+    again = pickle.loads(pickle.dumps(model))
+    assert again.model_.layers[0].Z.dtype == np.float64
+    assert np.array_equal(again.predict(X), model.predict(X))
+
+
+@pytest.mark.slow
 def test_double_precision_leaves_the_configuration_alone():
     import jax
 
@@ -485,14 +494,3 @@ def test_bad_data_are_named():
         make("vfe").fit(X, np.column_stack([bad, y]))
     with pytest.raises(ValueError, match="a classifier needs at least two classes"):
         classifier("dspp").fit(X, np.zeros(120))
-
-
-@pytest.mark.slow
-@parametrize_with_checks(
-    [
-        SparseGPRegressor("svgp", n_inducing=5, training=Training(n_steps=30), random_state=0),
-        DeepGPClassifier((), "dsvi", n_inducing=5, training=Training(n_steps=30), random_state=0),
-    ]
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
