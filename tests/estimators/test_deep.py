@@ -2,14 +2,21 @@
 
 import copy
 import dataclasses
+import functools
+import json
 import pickle
+import re
+import zipfile
 
 import numpy as np
 import pytest
+from safetensors.numpy import load as unpacked
+from safetensors.numpy import save as packed
 
 import fathom
 from fathom import DeepGPClassifier, DeepGPRegressor, GPRegressor, SparseGPRegressor, metrics
 from fathom.deep.predict import AS_LEARNT
+from fathom.estimators.modelfile import ModelFileError
 from fathom.inference import DGPS, DSPP, DSVI, ODSVGP, PEP, SEP, SVGP, Gamma, Training, method
 
 RNG = np.random.default_rng(0)
@@ -169,6 +176,65 @@ def test_a_classifier_in_a_file(tmp_path):
     again = fathom.load(tmp_path / "c.fathom")
     assert np.array_equal(again.predict(X), model.predict(X))
     assert list(again.classes_) == ["down", "up"]
+
+
+def with_arrays(path, changes, **described):
+    """The model file with other arrays, and other entries of its description."""
+    with zipfile.ZipFile(path) as archive:
+        description, arrays = json.loads(archive.read("model.json")), unpacked(archive.read("arrays.safetensors"))
+    for place, value in described.items():
+        *way, last = place.split("__")
+        functools.reduce(dict.__getitem__, way, description)[last] = value
+    damaged = path.with_name("damaged.fathom")
+    with zipfile.ZipFile(damaged, "w") as archive:
+        archive.writestr("model.json", json.dumps(description))
+        archive.writestr("arrays.safetensors", packed(arrays | {k: change(arrays[k]) for k, change in changes.items()}))
+    return damaged
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("changes", "described", "message"),
+    [
+        ({"model.0": lambda a: a + 1e5}, {}, "the model answers with NaN or infinity"),
+        ({"model.0": lambda a: a[:, :1]}, {}, "the shapes of the arrays of layer 1 do not fit together"),
+        ({"model.1": lambda a: a[:, :4]}, {}, "the shapes of the arrays of layer 1 do not fit together"),
+        ({"model.1": lambda a: a[0]}, {}, "the shapes of the arrays of layer 1 do not fit together"),
+        ({"model.2": lambda a: a.astype(float) * 1e300}, {}, "its numbers are too large for its precision"),
+        ({}, {"classes": ["up"]}, "'classes' must be a list of two or more different labels"),
+        ({}, {"classes": ["up", "down", "no"]}, "CheckpointError: array model.5 is missing"),
+        ({}, {"learnt__scales": [[0.0, 1.0]]}, "'scales' must be pairs of a positive factor and its share"),
+        ({}, {"learnt__weights": [-1.0]}, "'weights' must be shares of models"),
+        ({}, {"inference__name": "vfe"}, "its inference must be one of dsvi, dspp, sampling, sep, not 'vfe'"),
+        ({}, {"params__widths": [10**9]}, "'widths' ask for more than the "),
+        ({}, {"params__n_inducing": "many"}, "'n_inducing' must be a whole number, not 'many'"),
+        ({}, {"last": [1.0]}, "'last' has 1 numbers, not 2"),
+    ],
+)
+def test_a_damaged_classifier_is_refused(tmp_path, saved_classifier, changes, described, message):
+    with pytest.raises(ModelFileError, match=re.escape(f"is damaged: {message}")):
+        fathom.load(with_arrays(saved_classifier, changes, **described))
+
+
+@pytest.fixture(scope="module")
+def saved_classifier(tmp_path_factory):
+    path = tmp_path_factory.mktemp("classifier") / "c.fathom"
+    fathom.save(classifier("dspp", widths=(), n_steps=2).fit(X, y > 10), path)
+    return path
+
+
+@pytest.mark.slow
+def test_a_damaged_sparse_model_is_refused(tmp_path):
+    path = tmp_path / "m.fathom"
+    fathom.save(make("vfe", n_steps=1).fit(X[:30], y[:30]), path)
+    for changes, described, message in (
+        ({"inner": lambda a: a[:3]}, {}, "array 'inner' has shape (3, 8), not (8, 8)"),
+        ({"inner": np.zeros_like}, {}, "LinAlgError: singular matrix"),
+        ({}, {"scaler__y_mean": [1.0, 2.0], "scaler__y_sd": [1.0, 2.0]}, "the scaling is that of 2 outputs"),
+        ({}, {"learnt__history": [1]}, "each of 'history' must be an object, not 1"),
+    ):
+        with pytest.raises(ModelFileError, match=re.escape(f"is damaged: {message}")):
+            fathom.load(with_arrays(path, changes, **described))
 
 
 @pytest.mark.slow
@@ -372,6 +438,10 @@ def test_double_precision_leaves_the_configuration_alone():
         ({"kernel": ("SE", "SE", "SE")}, "3 kernels for 2 layers: give one, or one for each layer"),
         ({"inference": SVGP()}, "inference='svgp' has no hidden layers: use widths=(), or SparseGPRegressor"),
         ({"inference": DSPP("qr9")}, "quadrature must be 'qr1', 'qr2', 'qr3' or 'gauss-hermite', not 'qr9'"),
+        (
+            {"inference": DSPP("qr1"), "widths": (20,)},
+            "n_quadrature=3 with quadrature='qr1' and widths (20,) makes too many points",
+        ),
         ({"inference": DSPP(n_quadrature=0)}, "n_quadrature must be None or an integer of at least 1, not 0"),
         ({"inference": DSPP(beta="most")}, "beta must be 'cv' or a number of at least 0, not 'most'"),
         ({"inference": DSVI(n_samples=0)}, "n_samples must be an integer of at least 1, not 0"),

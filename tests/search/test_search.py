@@ -146,6 +146,15 @@ def test_trace_round_trip(found, tmp_path):
     json.loads(found.to_json())
     with pytest.raises(TraceError, match="is not a trace of a search"):
         Trace.from_json("{}")
+    damaged = json.loads(found.to_json())
+    damaged["kept"][0]["kernel"] = "SE("
+    with pytest.raises(TraceError, match="is not a trace of a search .cannot read kernel 'SE.'"):
+        Trace.from_json(json.dumps(damaged))
+    with pytest.raises(TraceError, match="is not a trace of a search .maximum recursion"):
+        Trace.from_json("[" * 100_000)
+    (tmp_path / "photo").write_bytes(b"\xff\xd8\xff")
+    with pytest.raises(TraceError, match="photo is not a trace of a search: remove it or name another file"):
+        Trace.read(tmp_path / "photo")
     with pytest.raises(TraceError, match="is a trace of another version of Fathom"):
         Trace.from_json(json.dumps({"format": "fathom trace", "version": 99}))
     with pytest.raises(TraceError, match="cannot write .*: No such file or directory"):

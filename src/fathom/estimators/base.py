@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fathom.base.files import Facts
 from fathom.base.parameters import Constraints
+from fathom.base.stored import Damaged, entries, entry, optional
 from fathom.data.columns import Columns, Scaler
 from fathom.estimators.given import inputs, standardised
 from fathom.kernels.base import Kernel
@@ -59,11 +60,16 @@ class Estimator(BaseEstimator):
 
     def _take_up(self, description: Facts, n_inputs: int) -> None:
         """The inverse of `_about_data`."""
-        self.n_features_in_, self.scaler_ = n_inputs, Scaler.from_dict(description["scaler"])
-        if description["names"] is not None:
-            self.feature_names_in_ = np.asarray(description["names"], dtype=object)
-        if description["columns"] is not None:
-            self.columns_ = Columns.from_dict(description["columns"])
+        self.n_features_in_, self.scaler_ = n_inputs, Scaler.from_dict(entry(description, "scaler", dict))
+        if len(self.scaler_.x_mean) != n_inputs:
+            raise Damaged(f"the scaling is that of {len(self.scaler_.x_mean)} inputs, the model has {n_inputs}")
+        if optional(description, "names", list) is not None:
+            self.feature_names_in_ = np.asarray(entries(description, "names", str), dtype=object)
+        if (columns := optional(description, "columns", dict)) is not None:
+            self.columns_ = Columns.from_dict(columns)
+        for names in (self._names(), None if columns is None else self.columns_.names):
+            if names is not None and len(names) != n_inputs:
+                raise Damaged(f"{len(names)} inputs have names, the model has {n_inputs}")
 
 
 class Predicts:

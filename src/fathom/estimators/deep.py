@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from fathom.base.arrays import RandomState
 from fathom.base.files import Facts
 from fathom.base.parameters import Constraints, Each, Integer
+from fathom.base.stored import Damaged, entry
 from fathom.estimators.given import classes, standard
 from fathom.estimators.learner import Learner, LearnerRegressor
 from fathom.kernels.base import Kernel
@@ -195,5 +196,7 @@ class DeepGPClassifier(ClassifierMixin, DeepLearner):
         return {"classes": self.classes_.tolist()}
 
     def _set_own(self, description: Facts) -> tuple[np.ndarray, int]:
-        self.classes_ = np.asarray(description["classes"])
+        self.classes_ = np.asarray(entry(description, "classes", list))
+        if self.classes_.ndim != 1 or len(np.unique(self.classes_)) != len(self.classes_) or len(self.classes_) < 2:
+            raise Damaged("'classes' must be a list of two or more different labels")
         return np.zeros((1, 1)), len(self.classes_)

@@ -13,6 +13,7 @@ from fathom.base.arrays import RandomState, seed_of
 from fathom.base.files import Facts
 from fathom.base.optimise import Result
 from fathom.base.parameters import RANDOM_STATE, Constraints, Integer, check_parameters
+from fathom.base.stored import array, entry
 from fathom.estimators.base import Estimator, Predicts, short_text
 from fathom.estimators.given import inputs, outputs, standard
 from fathom.gp.evidence import Mean
@@ -28,6 +29,16 @@ if TYPE_CHECKING:
     from fathom.base.arrays import Rows
 
 MOST_ROWS = 15_000  # an N×N matrix of 1.8 GB, of which a fit holds four
+
+
+def check_rows(n: int) -> None:
+    """Raise an error if there are too many rows for an exact GP."""
+    if n > MOST_ROWS:
+        raise ValueError(
+            f"{n} rows need a matrix of {8e-9 * n**2:.0f} GB: an exact GP takes up to "
+            f"{MOST_ROWS}; use SparseGPRegressor('vfe') or, for any number of rows, SparseGPRegressor('svgp') "
+            "(--model vfe or --model svgp of fathom fit)"
+        )
 
 
 class ExactRegressor(RegressorMixin, Predicts, Estimator):
@@ -59,12 +70,7 @@ class ExactRegressor(RegressorMixin, Predicts, Estimator):
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         rows = inputs(self, X, reset=True)
         y = outputs(y, len(rows))
-        if len(rows) > MOST_ROWS:
-            raise ValueError(
-                f"{len(rows)} rows need a matrix of {8e-9 * len(rows) ** 2:.0f} GB: an exact GP takes up to "
-                f"{MOST_ROWS}; use SparseGPRegressor('vfe') or, for any number of rows, SparseGPRegressor('svgp') "
-                "(--model vfe or --model svgp of fathom fit)"
-            )
+        check_rows(len(rows))
         return rows, y
 
     def _set_posterior(self, posterior: Posterior) -> None:
@@ -148,11 +154,13 @@ class ExactRegressor(RegressorMixin, Predicts, Estimator):
     @classmethod
     def from_state(cls, description: Facts, arrays: dict[str, np.ndarray]) -> Self:
         """The inverse of `to_state`."""
-        model = cls(**description["params"])
-        X, Y = arrays["X"], arrays["Y"]
+        model = cls(**entry(description, "params", dict))
+        X = array(arrays, "X", None, None)
+        check_rows(len(X))
         model._take_up(description, X.shape[1])
-        model._single, model.result_ = bool(description["single"]), None
-        kernel = bind(parse(description["kernel"]), X.shape[1])
+        model._single, model.result_ = entry(description, "single", bool), None
+        Y = array(arrays, "Y", len(X), 1 if model._single else len(model.scaler_.y_mean))
+        kernel = bind(parse(entry(description, "kernel", str)), X.shape[1])
         model._set_posterior(posterior_of(kernel, X, Y, model._mean()))
         return model
 

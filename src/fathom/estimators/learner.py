@@ -13,6 +13,7 @@ from fathom import models
 from fathom.base.arrays import RandomState, seed_of
 from fathom.base.files import Facts
 from fathom.base.parameters import RANDOM_STATE, Constraints, Instance, Integer, check_parameters
+from fathom.base.stored import Damaged, brief, entries, entry, numbers
 from fathom.data.columns import Scaler
 from fathom.estimators.base import Estimator, Predicts, short_text
 from fathom.estimators.given import inputs, outputs, standard
@@ -210,7 +211,10 @@ class Learner(Estimator):
         Y, n_classes = model._set_own(description)
         rows = np.random.default_rng(0).standard_normal((4, model.n_features_in_))
         task = model._task(rows, np.repeat(Y, 4, 0), n_classes, 0)
-        model.learnt_ = model._method().restored(task, description["learnt"], arrays)
+        held = sum(values.size for values in arrays.values())
+        if task.arch.at_least(model.n_features_in_) > held:  # before a model of that size is built
+            raise Damaged(f"'widths' ask for more than the {held} numbers that it holds")
+        model.learnt_ = model._method().restored(task, entry(description, "learnt", dict), arrays)
         return model
 
     @classmethod
@@ -218,13 +222,21 @@ class Learner(Estimator):
         """Everything but what was learnt."""
         from fathom.inference.base import Training, method
 
-        told, params = description["inference"], description["params"]
+        told, params = entry(description, "inference", dict), entry(description, "params", dict)
         params = {name: tuple(v) if isinstance(v, list) else v for name, v in params.items()}
-        kind = told["name"] if told["named"] else method(told["name"])(**told["options"])
-        training = Training(**description["training"])
+        name, known = entry(told, "name", str), models.methods(*cls.rows)
+        if name not in known:
+            raise Damaged(f"its inference must be one of {', '.join(known)}, not {brief(name)}")
+        kind = name if entry(told, "named", bool) else method(name)(**entry(told, "options", dict))
+        for key, sort in {"mean": str, "features": str, "dtype": str, "n_inducing": int}.items():
+            if params.get(key) is not None:
+                entry(params, key, sort)
+        training = Training(**entry(description, "training", dict))
         model = cls(**params, inference=kind, training=training if training.changed() else None)
-        model._take_up(description, int(description["n_inputs"]))
-        model.n_seen_, model.last_, model.remarks_ = (description[key] for key in ("n_seen", "last", "remarks"))
+        n = entry(description, "n_inputs", int)
+        model._take_up(description, n)
+        model.n_seen_, model.remarks_ = entry(description, "n_seen", int), entries(description, "remarks", str)
+        model.last_ = numbers(description, "last", n).tolist()
         return model
 
 
@@ -292,8 +304,10 @@ class LearnerRegressor(MultiOutputMixin, RegressorMixin, Predicts, Learner):
         return {"single": self._single}
 
     def _set_own(self, description: Facts) -> tuple[np.ndarray, int]:
-        self._single = bool(description["single"])
-        return np.zeros((1, len(self.scaler_.y_mean))), 0
+        self._single, n = entry(description, "single", bool), len(self.scaler_.y_mean)
+        if n != 1 if self._single else n < 1:
+            raise Damaged(f"the scaling is that of {n} outputs")
+        return np.zeros((1, n)), 0
 
 
 def mixture(moments: Mixture, scaler: Scaler, single: bool) -> Predictive:

@@ -13,6 +13,7 @@ from fathom.base.arrays import Array, RandomState, seed_of
 from fathom.base.execute import BACKENDS, Executor, executor
 from fathom.base.files import Facts
 from fathom.base.parameters import PATH, RANDOM_STATE, Constraints, Each, Integer, Number, check_parameters
+from fathom.base.stored import entries, entry
 from fathom.data.columns import Columns
 from fathom.data.dataset import Dataset
 from fathom.estimators.exact import ExactRegressor
@@ -140,7 +141,7 @@ class KernelSearch(ExactRegressor):
     def _seed(self, trace: Path | None) -> int:
         """The seed of the search; one that is left open is that of the trace to resume from."""
         if self.random_state is None and trace is not None and trace.exists():
-            return int(Trace.from_json(trace.read_text(), str(trace)).settings["seed"])
+            return int(Trace.read(trace).settings["seed"])
         return seed_of(self.random_state)
 
     def _members(self, X: np.ndarray, y: np.ndarray, pool: Executor) -> tuple[list[Member], float]:
@@ -226,8 +227,16 @@ class KernelSearch(ExactRegressor):
     @classmethod
     def from_state(cls, description: Facts, arrays: dict[str, np.ndarray]) -> Self:
         model = super().from_state(description, arrays)
-        model.trace_ = Trace.from_json(description["trace"])
+        model.base = tuple(model.base)
+        model.trace_ = Trace.from_json(entry(description, "trace", str))
         X, Y = arrays["X"], arrays["Y"]
-        members = [Member(bind(parse(text), X.shape[1]), *rest) for text, *rest in description["members"]]
-        model._remember(members, float(description["caution"]), X, Y)
+        members = [_member(told, X.shape[1]) for told in entries(description, "members", list)]
+        model._remember(members, entry(description, "caution", float), X, Y)
         return model
+
+
+def _member(told: list[object], n_inputs: int) -> Member:
+    """A model of the average, as it stands in a file."""
+    facts = dict(zip(Member._fields, told, strict=True))
+    kernel, weight = bind(parse(entry(facts, "kernel", str)), n_inputs), entry(facts, "weight", float)
+    return Member(kernel, weight, entry(facts, "place", int), entry(facts, "persistent", bool))

@@ -103,7 +103,7 @@ def search(
     Greedy paths are chaotic: time that is left when one has ended goes to further paths with other seeds.
     """
     begun = time.monotonic()
-    deadline = begun + (time_limit or np.inf)
+    deadline = begun + (np.inf if time_limit is None else time_limit)
 
     def path(settings: Settings, known: Trace | None, own_file: bool) -> Trace:
         run = _Run(X, y, settings, pool, deadline, on_stage)
@@ -131,7 +131,7 @@ def search(
 def _resumed(path: Path | None, key: str) -> Trace | None:
     if path is None or not path.exists():
         return None
-    trace = Trace.from_json(path.read_text(), str(path))
+    trace = Trace.read(path)
     if trace.key != key:
         raise TraceError(f"{path} belongs to a search of other data or settings: remove it or name another file")
     return replace(trace, status="running") if trace.status in ("time limit", "interrupted") else trace
