@@ -157,7 +157,7 @@ def open_quote(rng: Random, odd: Odd, lines: Lines) -> None:
 def inch_marks(rng: Random, odd: Odd, lines: Lines) -> None:
     """Quotation marks inside an unquoted text, which are what they are."""
     for row, fields in enumerate(lines):
-        fields.append("remarks" if row == 0 else rng.choice(('5" pipe', 'so "called"', "plain")))
+        fields.append("remarks" if row == 0 else rng.choice(('5"pipe', 'so-"called"', "plain")))
     odd.drops.append("remarks")
     odd.did("inch marks", unsure=False)
 
