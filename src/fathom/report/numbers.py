@@ -64,7 +64,7 @@ def between(low: float, high: float, unit: str = "", joint: str = "and") -> str:
     gap = abs(high - low) / 20
     place = 10.0 ** math.floor(math.log10(gap)) if gap > 0 else 0.0
     size, word = scale(max(abs(low), abs(high)))
-    if size > 1 and place * 1e4 < size:  # too fine for words: 1,234,567 and 1,234,569
+    if size > 1 and 0 < place * 1e4 < size:  # too fine for words: 1,234,567 and 1,234,569
         size, word = 1.0, ""
     texts = [_placed(v, place, size) for v in (low, high)]
     return f"{texts[0]} {joint} {with_unit(texts[1] + word, unit)}"

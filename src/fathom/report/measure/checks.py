@@ -205,10 +205,10 @@ def _tail(side: str, end: End) -> Meaning:
 
 def _shape(z: np.ndarray, ends: list[Check]) -> Meaning:
     """How z departs from a normal distribution, in agreement with what was found of its ends."""
-    told = {c.meaning for c in ends if c.failed}
-    if len(told) == 1:
-        return told.pop()
-    return "skewed" if told else _tails(z)
+    told, found = {c.meaning for c in ends if c.failed}, _tails(z)
+    if len(told) > 1:
+        return "skewed"
+    return found if found == "skewed" or not told else told.pop()
 
 
 def _tails(z: np.ndarray) -> Meaning:
