@@ -96,7 +96,8 @@ def rows_of(model: Estimator, data: str) -> Places:
         except DataError as problem:
             raise DataError(str(problem).replace(table.source, f"data set {data!r}")) from None
     else:
-        X, table = read_inputs(data, columns), read_table(data)
+        table = read_table(data)  # once, for it may be a pipe
+        X = read_inputs(table, columns)
     if not len(X):
         raise DataError(f"{data} has no rows to predict: add some below the header")
     return Places(X, columns, _dates_as_written(table, columns))

@@ -156,8 +156,8 @@ def load_csv(
     return reading.load(path, target, time, drop)
 
 
-def read_inputs(source: str | Path | pd.DataFrame, like: Dataset | Columns) -> np.ndarray:
-    """Inputs (N, D) for prediction, from a file or data frame that has the input columns of `like`.
+def read_inputs(source: str | Path | pd.DataFrame | Table, like: Dataset | Columns) -> np.ndarray:
+    """Inputs (N, D) for prediction, from a file, data frame or table that has the input columns of `like`.
 
     Columns are found by name, others are ignored; rows keep their order and none may miss a value.
     """

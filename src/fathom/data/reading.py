@@ -72,9 +72,12 @@ def assemble(
     return dataset, rows
 
 
-def inputs(source: str | Path | pd.DataFrame, columns: Columns) -> np.ndarray:
+def inputs(source: str | Path | pd.DataFrame | Table, columns: Columns) -> np.ndarray:
     """See `fathom.data.read_inputs`."""
-    table = read_table(source) if isinstance(source, str | Path) else table_of_frame(source)
+    if isinstance(source, Table):
+        table = source
+    else:
+        table = read_table(source) if isinstance(source, str | Path) else table_of_frame(source)
     table = replace(table, earlier=columns.dialect)
     X = np.empty((table.n_rows, len(columns.names)))
     for k, name in enumerate(columns.names):

@@ -72,7 +72,7 @@ def _limits(node: Kernel, slot: Slot, column: Column, modulates: bool, value: fl
     if name == "steepness":
         return math.log(10 / span), math.log(1e3 / span)
     if name == "width":
-        return math.log(max(3 * step, 0.02 * span)), math.log(0.5 * span)
+        return math.log(min(max(3 * step, 0.02 * span), 0.5 * span)), math.log(0.5 * span)
     if name == "period":
         return math.log(min(4 * step, span / 2)), math.log(span / SHOWN)
     return None
