@@ -59,6 +59,8 @@ def with_holidays(dataset: Dataset, country: str) -> Dataset:
 
 def _stretches(rule: TimeRule, country: str, days: np.ndarray) -> Holidays:
     """Neighbouring days joined, as numbers on the axis."""
+    if not len(days):
+        return Holidays(country)  # of a century that the package does not know
     new, final = np.diff(days, prepend=days[0] - 2) > 1, np.diff(days, append=days[-1] + 2) > 1
     starts, ends = rule.value(days[new] * DAY), rule.value((days[final] + 1) * DAY)
     early = EARLY / 365

@@ -224,8 +224,8 @@ class _Run:
         if large and attempts and not self.cut:
             attempts[:1] = self._stage(retune, problem, attempts[:1], race[-1][0], depth)
         if any(self.settings.calendar):
-            dated = 1 if large else len(attempts)
-            attempts[:dated] = self._stage(partial(settle, which=self.rate), problem, attempts[:dated], SETTLE, depth)
+            n = 1 if large or len(self.y) > LONG else len(attempts)  # a climb on many rows costs as much as all before
+            attempts[:n] = self._stage(partial(settle, which=self.rate), problem, attempts[:n], SETTLE, depth)
             attempts.sort(key=self.racing)
         if race is RACE:
             attempts[:1] = self.shaken(problem, attempts[:1], depth)
