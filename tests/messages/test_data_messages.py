@@ -199,11 +199,11 @@ def test_paths(write, tmp_path):
 
 
 def test_unreadable(write, monkeypatch):
-    def refuse(self):
+    def refuse(*_):
         raise PermissionError(13, "Permission denied")
 
     name = write(GOOD)
-    monkeypatch.setattr("pathlib.Path.read_bytes", refuse)
+    monkeypatch.setattr("fathom.data.source.os.open", refuse)
     assert message(load_csv, name) == "data.csv cannot be read (Permission denied): check its permissions"
 
 
@@ -235,7 +235,7 @@ INPUTS = {
 
 @pytest.mark.parametrize(("content", "expected"), INPUTS.values(), ids=INPUTS.keys())
 def test_inputs(write, content, expected):
-    columns = load_csv(write(GOOD), target="load").columns
+    columns = load_csv(write(GOOD), target="load", inputs="speed").columns
     assert expected in message(read_inputs, write(content, "new.csv"), columns)
 
 

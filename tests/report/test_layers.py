@@ -17,7 +17,7 @@ FLOORS = [
     {"draw"},
     {"consistency"},
     {"contents"},
-    {"plaintext"},
+    {"plaintext", "view"},
     {"document"},
 ]
 LEVEL = {name: level for level, floor in enumerate(FLOORS) for name in floor}

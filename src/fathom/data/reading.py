@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fathom.data import doubts
+from fathom.data import inputs as choosing
 from fathom.data.columns import Columns
 from fathom.data.dataset import Dataset
-from fathom.data.dates import Dates, read_dates
-from fathom.data.table import DataError, Table, listing, read_table, split_unit, table_of_frame
+from fathom.data.dates import Dates, may_be_dates, read_dates
+from fathom.data.inputs import Names, is_numeric
+from fathom.data.messages import count, listing, quoted
+from fathom.data.table import DataError, Table, read_table, split_unit, table_of_frame
 from fathom.data.timeaxis import TimeRule, is_compact, is_time_name
 
 if TYPE_CHECKING:
     import pandas as pd
-
-Names = str | Sequence[str] | None
 
 FEWEST_ROWS = 3
 
@@ -33,18 +34,21 @@ class Roles:
     time: int | None
     dates: Dates | None  # the time column, if it holds dates
     notes: tuple[str, ...]
+    choice: tuple[str, ...] = ()  # sentences on columns that are no inputs
 
 
-def load(path: str | Path, target: Names = None, time: str | None = None, drop: Names = None) -> Dataset:
+def load(
+    path: str | Path, target: Names = None, time: str | None = None, drop: Names = None, inputs: Names = None
+) -> Dataset:
     """See `fathom.data.load_csv`."""
-    return assemble(read_table(path), target, time, drop)[0]
+    return assemble(read_table(path), target, time, drop, inputs)[0]
 
 
 def assemble(
-    table: Table, target: Names = None, time: str | None = None, drop: Names = None
+    table: Table, target: Names = None, time: str | None = None, drop: Names = None, inputs: Names = None
 ) -> tuple[Dataset, np.ndarray]:
     """The data set in a table, and which row of the table each of its rows was."""
-    roles = choose_roles(table, target, time, drop)
+    roles = choose_roles(table, target, time, drop, inputs)
     X, rule, understood = _inputs(table, roles)
     y = _targets(table, roles)
     rows, dropped = _complete_rows(table, roles, X, y)
@@ -54,6 +58,8 @@ def assemble(
     _refuse_constant_targets(table, roles, y)
     varying, constant = _varying(table, roles, X)
     kept = [roles.inputs[k] for k in varying]
+    unsure = doubts.remarks(table, [*(i for i in roles.inputs if i != roles.time or not roles.dates), *roles.targets])
+    said = table.notes + roles.notes + roles.choice + understood + unsure
     dataset = Dataset(
         X=X[:, varying],
         y=y[:, 0] if y.shape[1] == 1 else y,
@@ -61,23 +67,33 @@ def assemble(
         target=tuple(table.names[i] for i in roles.targets),
         units={n: table.units[n] for i in (*kept, *roles.targets) if (n := table.names[i]) in table.units},
         time=None if roles.time is None else kept.index(roles.time),
-        notes=table.notes + roles.notes + understood + dropped + ordered + constant + _duplicates(X, y),
+        notes=said + dropped + ordered + constant + _duplicates(X, y),
         source=table.source,
+        choice=roles.choice,
         rule=rule,
+        dialect=table.dialect,
     )
     return dataset, rows
 
 
-def inputs(source: str | Path | pd.DataFrame, columns: Columns) -> np.ndarray:
+def inputs(source: str | Path | pd.DataFrame | Table, columns: Columns) -> np.ndarray:
     """See `fathom.data.read_inputs`."""
-    table = read_table(source) if isinstance(source, str | Path) else table_of_frame(source)
+    if isinstance(source, Table):
+        table = source
+    else:
+        table = read_table(source) if isinstance(source, str | Path) else table_of_frame(source)
+    table = replace(table, earlier=columns.dialect)
     X = np.empty((table.n_rows, len(columns.names)))
     for k, name in enumerate(columns.names):
         i = table.find(name)
         unit, expected = split_unit(table.headers[i])[1], columns.units.get(name, "")
         if unit and expected and unit != expected:
             raise DataError(f"column {name!r} is in {unit}, but the model was fitted in {expected}: convert it")
-        X[:, k] = time_values(table, i, columns.rule) if columns.rule and k == columns.time else table.numbers(i)
+        if columns.rule and k == columns.time:
+            X[:, k] = time_values(table, i, columns.rule)
+        else:
+            X[:, k] = table.numbers(i)
+            doubts.refuse(table, i)
     gaps = np.argwhere(np.isnan(X))
     if gaps.size:
         row, k = map(int, gaps[0])
@@ -92,32 +108,40 @@ def time_values(table: Table, column: int, rule: TimeRule) -> np.ndarray:
         return rule.read(cells, name, table.where)
     if read_dates(cells, name, table.where) is not None:
         first = next(cell for cell in cells if cell)
-        raise DataError(f"column {name!r} holds dates ({first!r}), but the model was fitted to numbers: write numbers")
+        raise DataError(
+            f"column {name!r} holds dates ({quoted(first)}), but the model was fitted to numbers: write numbers"
+        )
+    doubts.refuse(table, column)
     return table.numbers(column)
 
 
-def choose_roles(table: Table, target: Names = None, time: str | None = None, drop: Names = None) -> Roles:
+def choose_roles(
+    table: Table, target: Names = None, time: str | None = None, drop: Names = None, inputs: Names = None
+) -> Roles:
     """Settle which columns are the time, the targets and the inputs: as told, else by unambiguous guesses."""
     if len(table.headers) == 1:
         spaced = "separate its columns by commas" if " " in table.headers[0] else "a model needs an input and a target"
         raise DataError(f"{table.source} has one column, {table.headers[0]!r}: {spaced}")
     left_out = _find_all(table, drop, "--drop")
     named = None if target is None else _find_all(table, target, "--target")
+    asked = choosing.Asked.of(table, inputs)
     for i in named or ():
         if i in left_out:
             raise DataError(f"column {table.names[i]!r} is both --target and --drop: choose one")
+    asked.check(table, [("--target", named or ()), ("--drop", left_out)])
     free = [i for i in range(len(table.headers)) if i not in left_out and i not in (named or ())]
     place, dates, notes = _choose_time(table, time, free)
-    others = [i for i in free if i != place]
     if named is None:
+        others = [i for i in free if i != place and i not in asked.named]
         guessed, note = _guess_target(table, place, others)
         named, notes = (guessed,), (*notes, *note)
-    chosen = tuple(i for i in free if i not in named)
-    if not chosen:
+    free = [i for i in free if i not in named]
+    chosen = choosing.choose(table, free, named, place, asked)
+    if not chosen.inputs:
         raise DataError(
             f"no input column is left beside {listing([table.names[i] for i in named])}: drop fewer columns"
         )
-    return Roles(chosen, named, place, dates, notes)
+    return Roles(chosen.inputs, named, place, dates, notes, chosen.notes)
 
 
 def _find_all(table: Table, names: Names, option: str) -> tuple[int, ...]:
@@ -136,7 +160,7 @@ def _choose_time(table: Table, time: str | None, free: list[int]) -> tuple[int |
         if i not in free:
             raise DataError(f"--time {time!r} is also a target or dropped column: choose another")
         found = _dates(table, i)
-        if found is None and not _is_numeric(table, i):
+        if found is None and not is_numeric(table, i):
             raise DataError(f"--time {time!r} holds neither dates nor numbers: choose another, or write YYYY-MM-DD")
         return i, found, ()
     dates = {i: found for i in free if (found := _dates(table, i)) is not None}
@@ -163,25 +187,15 @@ def _is_monotone(table: Table, i: int) -> bool:
     return bool(steps.size) and bool(np.all(steps > 0) or np.all(steps < 0))
 
 
-def _is_numeric(table: Table, i: int) -> bool:
-    try:
-        table.numbers(i)
-    except DataError as error:
-        return "holds text" not in str(error)  # a number column with a flaw is still one
-    return bool(np.any(table.cells[i] != ""))
-
-
 def _guess_target(table: Table, time: int | None, others: list[int]) -> tuple[int, tuple[str, ...]]:
-    numeric = [i for i in others if _is_numeric(table, i)]
+    numeric = [i for i in others if is_numeric(table, i)]
     if len(numeric) == 1:
         return numeric[0], ()
     if not numeric:
         raise DataError(f"{table.source} has no numeric column to model beside {listing(table.names)}: add one")
     if time is not None:
         names = [table.names[i] for i in numeric]
-        raise DataError(
-            f"the target could be any of {listing(names)}: choose with --target (and leave out with --drop)"
-        )
+        raise DataError(f"the target could be any of {listing(names)}: choose with --target")
     last = others[-1]
     if last not in numeric:
         raise DataError(f"the last column, {table.names[last]!r}, is not numeric: name the target with --target")
@@ -202,8 +216,16 @@ def _inputs(table: Table, roles: Roles) -> tuple[np.ndarray, TimeRule | None, tu
             X[:, k] = table.numbers(i)
         if i == roles.time and rule is None:
             rule = TimeRule.of_numbers(X[:, k], name, table.units.get(name, ""))
-            notes = (rule.sentence(name),)
+            notes = (rule.sentence(name), *_may_be_dates(table, i))
     return X, rule, notes
+
+
+def _may_be_dates(table: Table, i: int) -> tuple[str, ...]:
+    if not may_be_dates(table.cells[i]):
+        return ()
+    row = int(np.argmax(table.cells[i] != ""))
+    cell = f"{table.cells[i][row]!r} (column {table.names[i]!r}, {table.where(row)})"
+    return (f"{cell} was read as a number: if it is a date, write YYYY-MM or YYYY-MM-DD.",)
 
 
 def _targets(table: Table, roles: Roles) -> np.ndarray:
@@ -231,7 +253,7 @@ def _complete_rows(table: Table, roles: Roles, X: np.ndarray, y: np.ndarray) -> 
         )
     if rows.size < FEWEST_ROWS:
         raise DataError(
-            f"{table.source} has {_count(rows.size, 'complete row')}: add data, at least {FEWEST_ROWS} rows are needed"
+            f"{table.source} has {count(rows.size, 'complete row')}: add data, at least {FEWEST_ROWS} rows are needed"
         )
     return rows, (_dropped(counts, int(missing.sum()), len(X)),) if counts else ()
 
@@ -239,7 +261,7 @@ def _complete_rows(table: Table, roles: Roles, X: np.ndarray, y: np.ndarray) -> 
 def _dropped(counts: dict[str, int], total: int, n_rows: int) -> str:
     detail = ", ".join(f"{name}: {count}" for name, count in counts.items())
     verb = "was" if total == 1 else "were"
-    return f"{_count(total, 'row')} of {n_rows} {verb} dropped for missing values ({detail})."
+    return f"{count(total, 'row')} of {n_rows} {verb} dropped for missing values ({detail})."
 
 
 def _time_order(table: Table, roles: Roles, X: np.ndarray) -> tuple[np.ndarray, tuple[str, ...]]:
@@ -254,7 +276,7 @@ def _time_order(table: Table, roles: Roles, X: np.ndarray) -> tuple[np.ndarray, 
     order = np.argsort(times, kind="stable")
     sorted_note = () if np.all(np.diff(times) >= 0) else (f"Rows were sorted by {name!r}.",)
     repeated = len(times) - len(np.unique(times))
-    again = f"{_count(repeated, 'row')} {'repeats' if repeated == 1 else 'repeat'} the time of another; all are kept."
+    again = f"{count(repeated, 'row')} {'repeats' if repeated == 1 else 'repeat'} the time of another; all are kept."
     return order, (*sorted_note, *((again,) if repeated else ()))
 
 
@@ -285,8 +307,4 @@ def _duplicates(X: np.ndarray, y: np.ndarray) -> tuple[str, ...]:
     both = np.ascontiguousarray(np.column_stack([X, y]))
     repeated = len(both) - len({row.tobytes() for row in both})
     verb = "repeats" if repeated == 1 else "repeat"
-    return (f"{_count(repeated, 'row')} {verb} another exactly; all are kept.",) if repeated else ()
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return (f"{count(repeated, 'row')} {verb} another exactly; all are kept.",) if repeated else ()

@@ -10,22 +10,33 @@ import numpy as np
 
 import fathom
 from fathom.data.dataset import Dataset
+from fathom.data.forecast import Forecast
 from fathom.report import consistency, prose
+from fathom.report.facts.anomaly import Anomalies
+from fathom.report.facts.fold import Fold
 from fathom.report.facts.part import Component
 from fathom.report.facts.whole import Agreement, Check, Curves, Facts
 from fathom.report.measure import checks as criticism
 from fathom.report.measure import future
+from fathom.report.measure.anomalies import anomalies
+from fathom.report.measure.folds import folds
+from fathom.report.measure.forecast_table import forecast_table, n_steps
 from fathom.report.measure.gather import called, gather
-from fathom.report.model import Fitted
+from fathom.report.model import Fitted, was_searched
 from fathom.report.prose import Words
+from fathom.report.words import sure
+from fathom.report.words.known import Known, known
 from fathom.report.words.verdicts import verdict
+
+MOST_STEPS = 1000  # of the forecast that a page holds
 
 
 @dataclass(frozen=True)
 class Origin:
-    """How the page came about, for its fine print: the command, the time it took, and the seed."""
+    """How the page came about, for its fine print: the command, its like in Python, the time it took, and the seed."""
 
     command: str = ""
+    python: str = ""
     seconds: float | None = None
     seed: int | None = None
 
@@ -40,8 +51,14 @@ class Report:
     checks: list[Check]
     curves: Curves
     agreement: Agreement | None
+    forecast: Forecast | None  # of the first steps ahead, for a series with a time
+    n_steps: int  # up to the horizon
+    anomalies: Anomalies
+    folds: dict[str, Fold]  # the cycles within one period, by the key of their part
     ahead: np.ndarray  # moments of the forecast, for a series
+    soon: np.ndarray  # moments of the futures
     futures: np.ndarray  # (draws, moments)
+    known: Known | None  # what comes next, where other inputs than the time matter
     origin: Origin
     written: date
     words: Words
@@ -72,9 +89,20 @@ class Report:
         return [*self.dataset.notes, *_renamed(self.dataset)]
 
     @property
+    def notices(self) -> list[str]:
+        """What has to be known at first sight: columns that are no inputs, and a search that had too little time."""
+        cut = sure.cut_short(self.model.trace_) if was_searched(self.model) else []
+        return [*self.dataset.choice, *cut]
+
+    @property
     def version(self) -> str:
         """The version of Fathom that says it."""
         return fathom.__version__
+
+    def forecast_whole(self) -> Forecast | None:
+        """The forecast of every step up to the horizon."""
+        few = self.forecast is None or len(self.forecast.rows) == self.n_steps
+        return self.forecast if few else forecast_table(self.model, self.dataset, self.facts)
 
     def texts(self) -> list[prose.Texts]:
         """The words for every component, in order."""
@@ -105,6 +133,7 @@ def make(model: Fitted, dataset: Dataset, origin: Origin | None = None, horizon:
     measured = gather(model, dataset, horizon)
     _same_data(model, dataset)
     ahead = future.moments(measured)
+    soon = future.soon(measured, ahead)
     facts, checks = future.averaged(measured, model), criticism.check(model, dataset)
     agreement = future.compare(model, measured, ahead)
     return Report(
@@ -114,8 +143,14 @@ def make(model: Fitted, dataset: Dataset, origin: Origin | None = None, horizon:
         checks=checks,
         curves=criticism.curves(model, dataset),
         agreement=agreement,
+        forecast=forecast_table(model, dataset, facts, MOST_STEPS),
+        n_steps=n_steps(facts),
+        anomalies=anomalies(model, dataset),
+        folds=folds(model, facts),
         ahead=ahead,
-        futures=future.draws(model, ahead),
+        soon=soon,
+        futures=future.draws(model, soon),
+        known=known(model, dataset),
         origin=origin or Origin(),
         written=date.today(),
         words=consistency.settled(Words.of(facts, checks, agreement), facts, checks),

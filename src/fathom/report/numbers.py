@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 MINUS = "\N{MINUS SIGN}"
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _COUNTS = {"hundreds": "hundred", "thousands": "thousand", "millions": "million", "billions": "billion"}
 _SIZES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "quadrillion": 1e15}
 _LARGE = ("quadrillion", "trillion", "billion", "million")

@@ -13,8 +13,8 @@ from fathom.report.facts.part import Component
 from fathom.report.facts.whole import Agreement, Check, Facts
 from fathom.report.measure.selection import LEAST_GAIN
 from fathom.report.numbers import percent, quantity
+from fathom.report.words import calendar, joint, sentences, sure
 from fathom.report.words import headline as front
-from fathom.report.words import joint, sentences, sure
 from fathom.report.words import phrases as say
 from fathom.report.words.ahead import ahead
 from fathom.report.words.cautions import cautions
@@ -158,6 +158,7 @@ def remarks(facts: Facts, checks: Sequence[Check] = ()) -> list[str]:
     if len(facts.effects) > 1:
         said.append("shares of inputs overlap where inputs act jointly or are related, so they need not sum to 100 %")
     said += _far_level(facts)
+    said += calendar.gaps(facts.setting) + calendar.missed(facts)
     if facts.jitter > 0:
         said.append(
             "the covariance could be factorised only after adding a little noise; repeated inputs may be the cause"

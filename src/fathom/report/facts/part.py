@@ -120,6 +120,14 @@ class Jump:
 
 
 @dataclass(frozen=True)
+class Holidays:
+    """The days on which a part applies that holds on listed days only."""
+
+    seen: int  # how many of them are in the data
+    next: float | None  # the first in the forecast
+
+
+@dataclass(frozen=True)
 class Shape:
     """Measurements of the posterior mean of a component that depends on one input, where it applies."""
 
@@ -151,13 +159,14 @@ class Shape:
 class Estimate:
     """A parameter of one factor of a component in the user's units, with a 90 % interval if the data give one."""
 
-    factor: int
+    factor: int  # counted through `Component.all_factors`
     name: str
     entry: int  # which of several values: with one lengthscale for each input, which input
     value: float
     low: float | None
     high: float | None
     determined: bool | None  # None: not examined, for the model is not at an optimum or the data are too many
+    fixed: bool = False  # not learnt: a period of the calendar, or a value that was given
 
     @property
     def sd(self) -> float | None:
@@ -238,6 +247,13 @@ class Component:
     surface: Surface | None
     horizon: float | None  # where the drawn forecast ends
     setting: Setting
+    also: tuple[tuple[Factor, ...], ...] = ()  # factors of the other products told with it: cycles of the same period
+    holidays: Holidays | None = None  # for a part that applies on listed days
+
+    @property
+    def all_factors(self) -> tuple[Factor, ...]:
+        """Its own factors and those of what is told with it."""
+        return sum(self.also, self.factors)
 
     def of_kind(self, *kinds: str) -> tuple[int, ...]:
         """Which factors are of these kinds."""

@@ -25,12 +25,13 @@ from scipy.stats import rankdata
 
 from fathom.base import linalg
 from fathom.data.dataset import Dataset
-from fathom.gp.exact import Posterior, additive_parts
+from fathom.gp.exact import Posterior
 from fathom.kernels.base import Kernel, walk
-from fathom.kernels.leaves import is_noise
+from fathom.kernels.leaves import Days, is_noise
 from fathom.report.facts.part import PERIODIC
 from fathom.report.facts.whole import Check, Curves, Detail, End, Meaning
 from fathom.report.measure import statistics as st
+from fathom.report.measure.anatomy import parts_told
 from fathom.report.model import Fitted
 
 POINTS = 400  # at which a part is drawn
@@ -52,8 +53,10 @@ def check(model: Fitted, dataset: Dataset, *, n_draws: int = 1000, seed: int = 0
     with linalg.calm_threads(POINTS):
         residuals = _residuals(view, n_draws, np.random.default_rng([seed, 0]))
         found = _whole(residuals) + _against_inputs(view, residuals)
-        parts = zip(model.parts_, additive_parts(view.posterior.kernel), strict=True)
-        for i, (key, part) in enumerate(parts, start=1):  # streams of their own: parts do not disturb each other
+        told = parts_told(model)
+        for i, (key, part) in enumerate(
+            zip(told.keys, told.parts, strict=True), start=1
+        ):  # streams of their own: parts do not disturb each other
             found += _part(view, key, part, n_draws, np.random.default_rng([seed, i]))
     return found
 
@@ -244,8 +247,8 @@ def _draws(view: _View, part: Kernel, n_draws: int, rng: np.random.Generator) ->
         grid = low + place * (high - low)
         cross, prior = part.cross(p.X, grid), part.cross(grid, grid)
         times = view.X.min() + place[:, 0] * np.ptp(view.X)
-    if np.ptp(prior) <= 1e-12 * np.max(np.abs(prior)):
-        return None  # a constant has no shape to be checked
+    if np.ptp(prior) <= 1e-12 * np.max(np.abs(prior)) or any(isinstance(node, Days) for node in walk(part)):
+        return None  # a constant has no shape to be checked, nor has what holds on single days
     half = p.factor.half_solve(cross)
     before, after = linalg.root(prior), linalg.root(prior - half.T @ half)
     fresh, seen = (rng.standard_normal((n_draws, len(prior))) for _ in range(2))

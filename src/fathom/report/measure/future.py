@@ -32,6 +32,15 @@ def moments(facts: Facts) -> np.ndarray:
     return steps if 4 <= len(steps) <= MOST_STEPS else np.linspace(axis.high, horizon, 61)[1:]
 
 
+def soon(facts: Facts, ahead: np.ndarray) -> np.ndarray:
+    """The moments of draws: those ahead or, where these leave steps out, the first of all steps."""
+    axis, horizon = facts.setting.axes[0], facts.components[0].horizon
+    if not len(ahead) or horizon is None:
+        return ahead
+    steps = steps_ahead(axis, horizon, MOST_STEPS)
+    return steps if len(steps) >= MOST_STEPS else ahead
+
+
 def draws(model: Fitted, ahead: np.ndarray) -> np.ndarray:
     """What may be observed at the moments `ahead (M,)`, as `(DRAWS, M)`: each draw from a member picked by weight."""
     if not len(ahead):

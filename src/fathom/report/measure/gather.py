@@ -12,10 +12,21 @@ from fathom.data.dataset import Dataset
 from fathom.kernels.algebra import with_names
 from fathom.kernels.base import Kernel
 from fathom.kernels.syntax import to_text
-from fathom.report.facts.part import PERIODIC, AtData, Component, Course, Curve, Estimate, Score, Surface
+from fathom.report.facts.part import (
+    PERIODIC,
+    AtData,
+    Component,
+    Course,
+    Curve,
+    Estimate,
+    Factor,
+    Holidays,
+    Score,
+    Surface,
+)
 from fathom.report.facts.setting import Axis, Setting
 from fathom.report.facts.whole import Facts, Trend
-from fathom.report.measure.anatomy import Anatomy, factors_of, inputs_of, regions_of
+from fathom.report.measure.anatomy import Anatomy, factors_of, inputs_of, products_of, regions_of
 from fathom.report.measure.course import course_of, noise_at
 from fathom.report.measure.effects import effects, orders
 from fathom.report.measure.outlook import forecast
@@ -77,6 +88,8 @@ class _Gathering:
             spread=float(np.std(self.anatomy.y)),
             n_rows=len(self.anatomy.y),
             source=PurePath(data.source).name,
+            gaps=tuple(data.gaps()),
+            holidays=data.columns.holidays,
         )
 
     @cached_property
@@ -162,10 +175,10 @@ class _Gathering:
     ) -> Component:
         """Part i, the last of those so far in the order of the report."""
         part, inputs, axes = self.parts[i], self.inputs[i], self.setting.axes
-        factors, column = factors_of(part, len(axes)), inputs[0] if inputs else self.forward or 0
-        regions, single = regions_of(factors), len(inputs) < 2
-        shape = measure(self.anatomy, i, axes[column], column, factors, self.means[i]) if single else None
-        series = self.setting.series and shape is not None
+        factors, *also = (factors_of(product, len(axes)) for product in products_of(part))
+        column, single = inputs[0] if inputs else self.forward or 0, len(inputs) < 2
+        shape = measure(self.anatomy, i, axes[column], column, sum(also, factors), self.means[i]) if single else None
+        regions, series = regions_of(factors), self.setting.series and shape is not None
         return Component(
             number=len(so_far),
             part=self.anatomy.keys[i],
@@ -175,7 +188,7 @@ class _Gathering:
             factors=factors,
             inputs=inputs,
             regions=regions,
-            growths=growths_of(factors, axes),
+            growths=() if also else growths_of(factors, axes),
             shape=shape,
             together=self.together.change(i, shape.start, shape.end) if series and shape else None,
             jumps=self.together.jumps(i, regions[0] if regions else None) if series else (),
@@ -187,7 +200,20 @@ class _Gathering:
             surface=self._surface(i),
             horizon=self.horizon,
             setting=self.setting,
+            also=tuple(also),
+            holidays=self._holidays(factors),
         )
+
+    def _holidays(self, factors: tuple[Factor, ...]) -> Holidays | None:
+        """Which of the listed days are in the data, and which comes next."""
+        days = next((f for f in factors if f.kind == "Days"), None)
+        if days is None or self.forward is None:
+            return None
+        axis, starts, ends = self.setting.axes[self.forward], *(np.array(days.values[k]) for k in ("starts", "ends"))
+        own = np.unique(self.anatomy.X[:, self.forward])
+        inside = own[np.searchsorted(starts, own, "right") > np.searchsorted(ends, own, "right")]
+        later = starts[(starts > axis.high) & (starts < (self.horizon or axis.high))]
+        return Holidays(len({axis.day(x) for x in inside}), float(later[0]) if len(later) else None)
 
     def _at_data(self, i: int, so_far: list[int]) -> AtData:
         mean, sd = self.anatomy.at_data([i])
@@ -227,11 +253,13 @@ class _Gathering:
         """Where a curve is taken: eight places to the shortest cycle within limits, the data, and the steps ahead."""
         axis = self.setting.axes[column]
         end = self.horizon if column == self.forward and self.horizon is not None else axis.high
-        cycles = [f["period"] for p in self.parts for f in factors_of(p) if f.kind in PERIODIC]
+        products = [product for part in self.parts for product in products_of(part)]
+        cycles = [f["period"] for p in products for f in factors_of(p) if f.kind in PERIODIC]
         n = int(np.clip(8 * (end - axis.low) / min(cycles), COARSEST, FINEST)) if cycles else COARSEST
         x = np.linspace(axis.low, end, n)
         own = np.unique(self.anatomy.X[:, column])
-        if len(own) <= COARSEST:
+        listed = any(f.kind == "Days" for p in products for f in factors_of(p))  # narrower than any grid
+        if len(own) <= COARSEST or listed:
             x = np.union1d(x, own)
         return np.union1d(x, steps_ahead(axis, end, FINEST)) if end > axis.high else x
 

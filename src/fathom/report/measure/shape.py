@@ -11,7 +11,7 @@ from fathom.base import linalg
 from fathom.report.facts.part import PERIODIC, SMOOTH, SWITCHES, Direction, Factor, Growth, Head, Shape
 from fathom.report.facts.setting import Axis
 from fathom.report.measure import statistics as st
-from fathom.report.measure.anatomy import Anatomy
+from fathom.report.measure.anatomy import Anatomy, products_of
 from fathom.report.measure.course import course_of, noise_at, turns
 
 BAND = 0.2  # of a frequency on either side: cycles so much longer or shorter are the same rhythm
@@ -67,7 +67,7 @@ def head_of(factors: Sequence[Factor]) -> Head:
             return head
     if "Lin" in kinds:
         return "line" if kinds.count("Lin") == 1 else "polynomial"
-    return "step" if any(kind in SWITCHES for kind in kinds) else "constant"
+    return "step" if any(kind in (*SWITCHES, "Days") for kind in kinds) else "constant"
 
 
 def growths_of(factors: Sequence[Factor], axes: Sequence[Axis]) -> tuple[Growth, ...]:
@@ -152,10 +152,10 @@ def _bend(x: np.ndarray, curve: np.ndarray) -> float:
 
 def weight_of(anatomy: Anatomy, i: int, x: np.ndarray) -> np.ndarray:
     """Product of the weights of part i's switches along its input; 1 without any."""
-    part = anatomy.user(anatomy.parts[i])
+    part = anatomy.user(products_of(anatomy.parts[i])[0])  # cycles that are told together have no switches
     weight = np.ones(len(x))
     for leaf in part.children or (part,):
-        if leaf.name in SWITCHES:
+        if leaf.name in (*SWITCHES, "Days"):
             weight = weight * np.asarray(leaf.weight(x, np))
     return weight
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fathom.report.facts.part import SMOOTH, Component
-from fathom.report.words import growth
+from fathom.report.words import calendar, growth, together
 from fathom.report.words import phrases as say
 from fathom.report.words.places import axis_of, edge
 from fathom.report.words.text import sentence
@@ -19,7 +19,7 @@ def ahead(c: Component) -> list[str]:
     last = c.regions[0].intervals[-1].high if c.regions and c.regions[0].intervals else None
     if c.regions and not c.regions[0].holds(axis.high):
         return [sentence(_outside(c))]
-    said = _continues(c)
+    said = _continues(c) if c.holidays is None else [calendar.ahead(c)]
     if say.grows(c) and c.head != "noise" and (further := growth.ahead(c)):
         said.append(further)
     if last is not None and last.at < c.horizon:
@@ -74,6 +74,8 @@ def _few(c: Component) -> str:
 def _cycle_ahead(c: Component) -> list[str]:
     if not say.comes_round(c):
         return ["the forecast continues the wave that the model assumes: nothing in the data shows that it comes round"]
+    if c.also:
+        return [together.ahead(c)]
     if not c.of_kind(*SMOOTH):
         return [f"the cycle repeats {'with the same shape' if growth.moves(c) else 'unchanged'}"]
     if say.loose(c):

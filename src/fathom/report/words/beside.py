@@ -5,6 +5,7 @@ from __future__ import annotations
 from fathom.report.facts.part import Component, Jump
 from fathom.report.facts.setting import Axis
 from fathom.report.numbers import MINUS
+from fathom.report.words import calendar
 from fathom.report.words.growth import about_part
 from fathom.report.words.places import axis_of, seen
 from fathom.report.words.said import Claim, Said, tell
@@ -18,6 +19,9 @@ HIDDEN = 0.25  # of a part: when the sum moves by less, the other parts make up 
 
 def step(c: Component) -> str:
     """A constant for some stretch: "a level about 5 thousand lower", if that is what all parts together show."""
+    if c.holidays is not None:
+        size = about(c, own_level(c)).replace(MINUS, "")
+        return f"{calendar.days(c.setting)} {size} {'lower' if lower(c) else 'higher'}"
     if faint(c):
         return "a level that cannot be told from that of the rest"
     size = about(c, own_level(c)).replace(MINUS, "")

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from fathom.kernels.syntax import shortened
 from fathom.report.facts.part import PERIODIC, SMOOTH, Component, Estimate
 from fathom.report.facts.setting import Axis, singular
 from fathom.report.numbers import differing, number
@@ -24,8 +25,8 @@ class Row:
 
 
 def rounded(kernel: str) -> str:
-    """The text of a kernel with its numbers rounded to six digits."""
-    return re.sub(r"\d+\.\d{4,}(e[-+]?\d+)?", lambda found: f"{float(found.group()):.6g}", kernel)
+    """The text of a kernel with its numbers rounded to six digits and long lists cut short."""
+    return re.sub(r"\d+\.\d{4,}(e[-+]?\d+)?", lambda found: f"{float(found.group()):.6g}", shortened(kernel))
 
 
 def rows(c: Component) -> list[Row]:
@@ -34,7 +35,7 @@ def rows(c: Component) -> list[Row]:
 
 
 def _row(c: Component, e: Estimate) -> Row:
-    factor = c.factors[e.factor]
+    factor = c.all_factors[e.factor]
     inputs = factor.inputs or (c.setting.time or 0,)
     axis = c.setting.axes[inputs[e.entry] if e.entry < len(inputs) else inputs[0]]
     name = _name(factor.kind, e.name)
@@ -51,6 +52,8 @@ def _row(c: Component, e: Estimate) -> Row:
 
 
 def _interval(e: Estimate, write: Callable[[float, float], str]) -> str:
+    if e.fixed:
+        return "of the calendar, not fitted" if e.name == "period" else "given, not fitted"
     if e.low is None or e.high is None:
         return "the data cannot tell" if e.determined is False else "not examined"
     return write(e.low, e.high)
@@ -85,7 +88,7 @@ def _name(kind: str, name: str) -> str:
 def _unit(c: Component, kind: str, e: Estimate, axis: Axis) -> tuple[float, str]:
     """What a parameter is counted in: (size, unit)."""
     if e.name == "variance":
-        return 1.0, _squared(c, axis)
+        return _squared(c, axis)
     if e.name == "lengthscale" and kind in PERIODIC:
         return 1.0, "(relative to the period)"
     if e.name in ("lengthscale", "period", "width", "location"):
@@ -96,9 +99,9 @@ def _unit(c: Component, kind: str, e: Estimate, axis: Axis) -> tuple[float, str]
     return 1.0, ""
 
 
-def _squared(c: Component, axis: Axis) -> str:
-    """The unit of a variance, which a line divides by that of its input."""
-    lines, along = len(c.of_kind("Lin")), "years" if axis.in_years else axis.unit
+def _squared(c: Component, axis: Axis) -> tuple[float, str]:
+    """What a variance is counted in, which a line divides by the square of its input."""
+    lines, (size, along) = len(c.of_kind("Lin")), axis.scale(axis.span)
     own = f"({c.setting.unit})²" if c.setting.unit else ""
     power = "²⁴⁶⁸"[lines - 1] if 1 <= lines <= 4 else ""
-    return f"{own} per ({singular(along)}){power}" if own and along and power else own
+    return size ** (-2 * lines), f"{own} per ({singular(along)}){power}" if own and power else own

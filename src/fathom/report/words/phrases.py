@@ -8,7 +8,7 @@ from collections.abc import Callable
 from fathom.report.facts.part import PERIODIC, SMOOTH, Component, Head
 from fathom.report.facts.setting import Axis
 from fathom.report.facts.whole import Forecast
-from fathom.report.words import growth
+from fathom.report.words import calendar, growth, together
 from fathom.report.words.beside import beside, kept, lower, step
 from fathom.report.words.growth import about_part
 from fathom.report.words.places import axis_of, place, seen
@@ -72,6 +72,8 @@ def cycle(c: Component) -> str:
     drift = c.of_kind(*SMOOTH)
     if not comes_round(c):
         return f"a slow wave, less than one round of it, that ranges over {about(c, c.at_data.high - c.at_data.low)}"
+    if c.also:
+        return tell(first, together.drift(c))
     if loose(c):
         first = Said(first.replace("a ", "a loose ", 1), *claims_of(first))
         first = tell(first, f" that loses its shape within about {lengthscale(c)}")
@@ -132,7 +134,7 @@ def near_linear(c: Component) -> bool:
 
 def measured(c: Component) -> Measured:
     """What was measured of a component, for its title."""
-    drift = lengthscale(c) if c.of_kind(*SMOOTH) and relative_lengthscale(c) <= 1 else ""
+    drift = lengthscale(c) if c.of_kind(*SMOOTH) and relative_lengthscale(c) <= 1 and not c.also else ""
     return Measured(_called(c), place(c), growth.name(c) if grows(c) else "", drift)
 
 
@@ -141,6 +143,8 @@ def _called(c: Component) -> str:
         return ""
     if c.head == "cycle":
         return capital(period(c, fastest(c)).removeprefix("a ")) if comes_round(c) else "Slow wave"
+    if c.head == "step" and c.holidays is not None:
+        return capital(calendar.days(c.setting))
     if c.head == "step":
         return "Offset" if faint(c) or not kept(c) else "Lower level" if lower(c) else "Higher level"
     if near_linear(c):
@@ -235,4 +239,4 @@ def polynomial(c: Component) -> str:
 
 def peak(f: Forecast, axis: Axis) -> str:
     """When the next peak comes; where the cycle is short, finer than other dates of the record."""
-    return axis.around(f.peak.at, span=min(axis.span, 10 * (f.cycle or axis.span)))
+    return axis.occasion(f.peak.at, f.cycle or axis.span)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fathom.report.facts.part import Component, Edge, Interval, Region
 from fathom.report.facts.setting import Axis
+from fathom.report.words import calendar
 from fathom.report.words.text import listed
 
 SOFT = 1 / 4  # of the range: a wider edge is no edge but a fading
@@ -28,6 +29,8 @@ def seen(c: Component) -> Region | None:
 def place(c: Component) -> str:
     """ "until 1955-07", "from 1650 to 1715", "until 1650 and from 1715 on"; empty: everywhere."""
     region = seen(c)
+    if c.holidays is not None:
+        return "" if c.head == "step" else f"on {calendar.days(c.setting)}"
     if region is None:
         return ""
     words = []

@@ -6,7 +6,7 @@ import math
 
 from fathom.report.facts.part import PERIODIC, SMOOTH, SWITCHES, Component, Jump
 from fathom.report.numbers import compared, differing, percent, quantity
-from fathom.report.words import growth
+from fathom.report.words import calendar, growth, together
 from fathom.report.words import phrases as say
 from fathom.report.words.beside import beside, jumps, unseen
 from fathom.report.words.growth import about_part
@@ -28,7 +28,8 @@ FAINT = 0.9  # of its full weight: a part that does not come to more is not seen
 
 def body(c: Component) -> list[str]:
     """What the component is, from the whole to the details."""
-    said: list[str] = [tell("this part is ", say.noun(c), beside(c))]
+    makes = c.holidays is not None and c.head == "step"
+    said: list[str] = [tell(f"this part {'makes' if makes else 'is'} ", say.noun(c), "" if makes else beside(c))]
     said += {"cycle": _cycle, "smooth": _smooth, "noise": _noise, "line": _line, "polynomial": _polynomial}.get(
         c.head, _nothing
     )(c)
@@ -45,11 +46,13 @@ def _nothing(c: Component) -> list[str]:
 
 def _cycle(c: Component) -> list[str]:
     assert c.shape is not None
-    axis, said = axis_of(c), []
+    axis, said = axis_of(c), list[str]()
     if not say.comes_round(c):
         taken = say.period(c, say.fastest(c))
         return [f"the model takes it for {taken}, but the {axis.record} is too short to see it repeat"]
-    if say.loose(c):
+    if c.also:
+        said.append(together.terms(c))
+    elif say.loose(c):
         said.append("it hardly repeats: by the time a cycle has come round, its shape is forgotten")
     elif c.of_kind(*SMOOTH):
         said.append(_likeness(c))
@@ -57,15 +60,16 @@ def _cycle(c: Component) -> list[str]:
         said.append("neighbouring cycles differ as the slower one passes")
     else:
         said.append("every cycle has the same shape" if growth.moves(c) else "every cycle is the same")
-    said.append(_within(c))
+    said += [] if c.also else [_within(c)]
     cycle = c.shape.cycle
     if cycle is None:
         return said
-    high, low = axis.season(cycle.peak), axis.season(cycle.trough)
-    steady = len(c.of_kind(*PERIODIC)) == 1 and not say.loose(c) and high != low
-    if steady and axis.in_years and axis.cycle(cycle.period)[0] == "yearly":
+    high, low = axis.phase(cycle.peak, cycle.period), axis.phase(cycle.trough, cycle.period)
+    if len(c.of_kind(*PERIODIC)) == 1 and not say.loose(c) and high != low:
+        yearly, drifts = axis.cycle(cycle.period)[0] == "yearly", together.drifts(c)
+        when = "in its last year " if yearly else "lately " if drifts else ""
         claims = about_part(c, "peak", cycle.peak), about_part(c, "trough", cycle.trough)
-        said.append(Said(f"in its last year it is highest in {high} and lowest in {low}", *claims))
+        said.append(Said(f"{when}it is highest {high} and lowest {low}", *claims))
     if not growth.moves(c):
         said.append(tell("from trough to peak it measures ", growth.swings(c)))
     if seen(c) is not None and abs(cycle.middle) > OFF * c.shape.course.last:
@@ -159,6 +163,8 @@ def _polynomial(c: Component) -> list[str]:
 
 def _where(c: Component) -> list[str]:
     region, axis = seen(c), axis_of(c)
+    if c.holidays is not None:
+        return [calendar.applies(c)]
     if region is None:
         return []
     where = place(c)
@@ -186,7 +192,7 @@ def unsure(c: Component) -> list[str]:
     loose = [e for e in c.estimates if e.determined is False]
     said: list[str] = []
     for e in loose:
-        kind = c.factors[e.factor].kind
+        kind = c.all_factors[e.factor].kind
         if kind in SMOOTH and e.name == "lengthscale" and not (c.shape and c.shape.monotone):
             said.append("the data cannot tell how fast " + ("its shape drifts" if c.head == "cycle" else "it varies"))
         elif kind in PERIODIC and e.name == "period":

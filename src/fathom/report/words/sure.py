@@ -122,6 +122,15 @@ def ended(trace: Trace) -> str:
     return _ENDS.get(trace.status, f"It ended: {trace.status}.")
 
 
+def cut_short(trace: Trace) -> list[str]:
+    """That the search had too little time, if it had."""
+    if trace.status != "time limit":
+        return []
+    if len(trace.levels) == 1:
+        return ["The time limit cut the search short before it had fitted any pattern: there is only noise here."]
+    return ["The time limit cut the search short: with more time it may find more."]
+
+
 def failures(trace: Trace) -> list[str]:
     """What failed on the way, and how often: nothing is hidden."""
     total: Counter[str] = Counter()

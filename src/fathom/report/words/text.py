@@ -85,7 +85,7 @@ def _noun(
         return f"{manner} variation over about {axis.length(_shortest(smooth))}"
     if lines:
         return _DEGREES.get(len(lines), f"Polynomial trend of degree {len(lines)}")
-    others = {"SM": "Mixture of waves", "ArcCos": "Bent line"}
+    others = {"SM": "Mixture of waves", "ArcCos": "Bent line", "Days": "Level on listed days"}
     return next((others[f.kind] for f in factors if f.kind in others), "Constant level")
 
 
