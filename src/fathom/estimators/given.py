@@ -165,7 +165,7 @@ def _bad_cell(given: object, name: str) -> str | None:
     if cells.dtype.kind in "biuf":
         good = np.isfinite(cells)
     else:
-        good = np.reshape([_is_number(cell) for cell in cells.ravel().tolist()], cells.shape)
+        good = np.array([_is_number(cell) for cell in cells.ravel().tolist()], dtype=bool).reshape(cells.shape)
     for place in np.argwhere(~good)[:1]:
         cell = cells[tuple(place)]
         return _objection(cell.item() if isinstance(cell, np.generic) else cell, name, _place(given, *place))
