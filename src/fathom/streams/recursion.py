@@ -15,17 +15,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 
 from fathom.base import linalg
 from fathom.base.arrays import Array
-from fathom.base.compiling import compiled
 from fathom.kernels.base import Kernel
 
-BLOCK = 200  # rows between two refreshments of Q
-NOVEL = 1e-6  # least γ², relative to the prior variance, of a row that joins the active set
-NUGGET = 1e-6  # of the prior variance, which an active row shares with no other: Q stays well conditioned
 
 
 class State(NamedTuple):
@@ -39,83 +34,115 @@ class State(NamedTuple):
     seen: Array  # rows so far
 
 
-class Step(NamedTuple):
-    """What was said of a row before it was learnt from."""
-
-    mean: Array  # (P)
-    var: Array  # (P) of the function
-    noise: Array  # (P) of the observation
-
-
 @dataclass(frozen=True)
 class Rule:
-    """How a stream is remembered: `forgetting` 1 keeps everything, 0.999 forgets half of it in some 700 rows."""
+    """Who joins the active set: rows with γ² of at least `novel` times their prior variance.
 
-    budget: int
-    forgetting: float = 1.0
-    novel: float = NOVEL
+    `nugget` is a part of the prior variance that an active row shares with no other, so that Q stays well conditioned.
+    """
+
+    novel: float = 1e-6
+    nugget: float = 1e-6
 
 
-def empty(rule: Rule, n_inputs: int, n_outputs: int, apart: bool = False) -> State:
+RULE = Rule()
+
+
+def empty(budget: int, n_inputs: int, n_outputs: int, apart: bool = False) -> State:
     """The state before any row; `apart` keeps a covariance for each output, for outputs that are missing in turn."""
-    c, s = rule.budget + 1, n_outputs if apart else 1
+    c, s = budget + 1, n_outputs if apart else 1
     shapes = ((c, n_inputs), (c,), (c, n_outputs), (s, c, c), (c, c))
     return State(*(jnp.zeros(shape) for shape in shapes), jnp.zeros((), int))
 
 
 def moments(kernel: Kernel, state: State, X: Array) -> tuple[Array, Array]:
-    """Means and variances (N, P) of the function at the rows of X."""
-    K = kernel.cross(X, state.A) * state.used
-    W = K @ state.Q
-    var = kernel.diag(X, False)[:, None] + jnp.einsum("nc,scd,nd->ns", W, state.B, W)
+    """Means and variances (N, P) of the function at the rows of X (N, D)."""
+    W = (kernel.cross(X, state.A) * state.used) @ state.Q
     mean = W @ state.mean
+    var = kernel.diag(X, False)[:, None] + jnp.einsum("nc,scd,nd->ns", W, state.B, W)
     return mean, jnp.broadcast_to(jnp.maximum(var, 0.0), mean.shape)
 
 
-def advance(kernel: Kernel, rule: Rule, state: State, x: Array, y: Array, noise: Array) -> tuple[State, Step]:
-    """Predict one row x (D), then learn its outputs y (P) with noise variances (S); NaN outputs teach nothing."""
-    prior = kernel.diag(x[None], False)[0] * (1 + NOVEL)
+def noise_at(kernel: Kernel, X: Array) -> Array:
+    """Variances (N) of the white noise in a kernel at the rows of X."""
+    return kernel.diag(X, True) - kernel.diag(X, False)
+
+
+def forgotten(state: State, rate: Array) -> State:
+    """One row's worth of forgetting: the posterior moves back towards the prior (KRLS-T); 1 keeps everything."""
+    return state._replace(B=state.B * rate, mean=state.mean * rate**0.5)
+
+
+def advance(kernel: Kernel, state: State, x: Array, y: Array, noise: Array, rule: Rule = RULE) -> State:
+    """Learn the outputs y (P) of one row x (D), which have noise variances (P); NaN outputs teach nothing.
+
+    One covariance for all outputs needs all of them known, with equal noise.
+    """
+    prior = kernel.diag(x[None], False)[0] * (1 + rule.nugget)
     k = kernel.cross(state.A, x[None])[:, 0] * state.used
     q = state.Q @ k
     gap = jnp.maximum(prior - k @ q, 0.0)
-    B, mean = state.B * rule.forgetting, state.mean * rule.forgetting**0.5
-    Bq = B @ q  # (S, C)
-    said = Step(q @ mean, jnp.broadcast_to(jnp.maximum(prior + Bq @ q, 0.0), y.shape), jnp.broadcast_to(noise, y.shape))
-    new = jnp.where(gap >= rule.novel * prior, 1.0, 0.0)
-    place = jnp.zeros(len(k)).at[jnp.argmin(state.used)].set(1.0)
+    Bq = state.B @ q  # (S, C)
+    inner, said = Bq @ q, q @ state.mean
+    new = jnp.where(gap > rule.novel * prior, 1.0, 0.0)
+    place = jnp.zeros_like(k).at[jnp.argmin(state.used)].set(1.0)
 
-    # the information of the row
-    psi = k + Bq + new * (prior + Bq @ q)[:, None] * place
+    # what the row tells
+    psi = k + Bq + new * (prior + inner)[:, None] * place
     known = ~jnp.isnan(y)
-    gain = jnp.where(known, 1 / (said.var + said.noise), 0.0)
-    error = jnp.where(known, y - said.mean, 0.0)
-    gains = gain if len(B) > 1 else gain.max(keepdims=True)
-    mean = mean + new * jnp.outer(place, said.mean) + psi.T * (gain * error)
+    gain = jnp.where(known, 1 / (jnp.maximum(prior + inner, 0.0) + noise), 0.0)
+    error = jnp.where(known, y - said, 0.0)
+    mean = state.mean + new * jnp.outer(place, said) + psi.T * (gain * error)
 
-    # who stays: the active row that predicts itself best leaves when there is no room
+    # who leaves where there is no room: the active row with the smallest error when predicted from the others
     turn, weight = q - place, new / jnp.where(gap > 0, gap, 1.0)
     used = jnp.maximum(state.used, new * place)
     alpha = state.Q @ mean + weight * jnp.outer(turn, turn @ mean)
     own = state.Q.diagonal() + weight * turn**2
-    score = jnp.where(used > 0, jnp.sum(alpha**2, 1) / jnp.where(used > 0, own, 1.0) ** 2, jnp.inf)
-    worst = jnp.argmin(score)
-    full = jnp.where(used.sum() > rule.budget, 1.0, 0.0)
-    keep = 1.0 - full * jnp.zeros(len(k)).at[worst].set(1.0)
+    least = jnp.where(used > 0, jnp.sum(alpha**2, 1) / jnp.where(used > 0, own, 1.0) ** 2, jnp.inf)
+    worst = jnp.argmin(least)
+    full = jnp.where(used.sum() > len(k) - 1, 1.0, 0.0)
+    keep = jnp.ones_like(k).at[worst].add(-full)
+
+    # B and Q in one pass each
     column = state.Q[worst] + weight * turn[worst] * turn
-    drop = full / jnp.where(full > 0, column[worst], 1.0)
-    Q = state.Q + weight * jnp.outer(turn, turn) - drop * jnp.outer(column, column)
-    edge = new * (Bq[:, :, None] * place + Bq[:, None, :] * place[:, None] + (Bq @ q)[:, None, None] * jnp.outer(place, place))
-    B = B + edge - gains[:, None, None] * psi[:, :, None] * psi[:, None, :]
-    both = jnp.outer(keep, keep)
+    drop, both = full / jnp.where(full > 0, column[worst], 1.0), jnp.outer(keep, keep)
+    Q = (state.Q + weight * jnp.outer(turn, turn) - drop * jnp.outer(column, column)) * both
+    beside = Bq + 0.5 * inner[:, None] * place
+    edge = new * (beside[:, :, None] * place + beside[:, None, :] * place[:, None])
+    gains = gain[: len(state.B)][:, None, None]
+    B = (state.B + edge - gains * psi[:, :, None] * psi[:, None, :]) * both
     A = state.A + (new * place)[:, None] * (x - state.A)
-    return State(A, used * keep, mean * keep[:, None], B * both, Q * both, state.seen + 1), said
+    return State(A, used * keep, mean * keep[:, None], B, Q, state.seen + 1)
 
 
-def refreshed(kernel: Kernel, state: State) -> State:
-    """The state with Q computed anew from the active inputs; the recursion loses digits as rows come close."""
-    K = kernel.cross(state.A, state.A) * jnp.outer(state.used, state.used)
-    K = linalg.jittered(K, NOVEL)
-    free = jnp.diag(1 - state.used)
-    Q = linalg.factorise(K * jnp.outer(state.used, state.used) + free).inverse() - free
-    B = (state.B + jnp.swapaxes(state.B, 1, 2)) / 2
-    return state._replace(Q=(Q + Q.T) / 2, B=B)
+def prior_factor(kernel: Kernel, state: State, rule: Rule = RULE) -> tuple[Array, linalg.Factor]:
+    """The prior covariance of the active rows, with ones on the diagonal in free places, and its factor."""
+    both = jnp.outer(state.used, state.used)
+    K = kernel.cross(state.A, state.A) * both
+    K = K + jnp.diag(rule.nugget * K.diagonal() + 1 - state.used)
+    return K, linalg.factorise(K)
+
+
+def refreshed(kernel: Kernel, state: State, rule: Rule = RULE) -> State:
+    """The state with Q computed anew from the active inputs: the recursion loses digits where rows come close."""
+    _, factor = prior_factor(kernel, state, rule)
+    Q = factor.inverse() - jnp.diag(1 - state.used)
+    return state._replace(Q=(Q + Q.T) / 2, B=(state.B + jnp.swapaxes(state.B, 1, 2)) / 2)
+
+
+def carried(old: Kernel, new: Kernel, state: State, rule: Rule = RULE) -> State:
+    """The state under another kernel, the information of all rows seen so far kept.
+
+    With Σ = K − KMK and mean Kα, the data act on the active rows like observations with covariance M⁻¹ − K. Under K' the
+    same observations have M' = M(I + (K' − K)M)⁻¹ and α' = (I + M(K' − K))⁻¹α, which needs no inverse of M.
+    """
+    K, _ = prior_factor(old, state, rule)
+    K_new, _ = prior_factor(new, state, rule)
+    M, alpha = -(state.Q @ state.B @ state.Q), state.Q @ state.mean
+    left = jnp.eye(len(K)) + M @ (K_new - K)  # (S, C, C)
+    M = linalg.solve_square(left, M)
+    alpha = jnp.stack([alpha] * len(M)) if len(M) == 1 else jnp.moveaxis(alpha, 1, 0)[:, :, None]
+    alpha = linalg.solve_square(left, alpha)
+    mean = K_new @ (alpha[0] if len(M) == 1 else alpha[:, :, 0].T)
+    return refreshed(new, state._replace(B=-(K_new @ M @ K_new), mean=mean * state.used[:, None]), rule)
