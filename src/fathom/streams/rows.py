@@ -172,3 +172,15 @@ def learn_rows(law: Law, memory: Memory, X: np.ndarray, Y: np.ndarray) -> tuple[
 
 def _padded(rows: np.ndarray) -> Array:
     return jnp.asarray(np.concatenate([rows, np.zeros((BLOCK - len(rows), rows.shape[1]))]))
+
+
+@compiled
+def carried(old: Law, new: Law, memory: Memory) -> Memory:
+    """The memory under other parameters, the information of all rows kept."""
+    f = jax.vmap(lambda state: recursion.carried(old.kernel, new.kernel, state))(memory.f)
+    if old.log_noise is None or new.log_noise is None:
+        return Memory(f, None, memory.scores)
+    g = jax.vmap(lambda state: recursion.carried(old.log_noise, new.log_noise, state))(memory.g)  # type: ignore[arg-type]
+    # what was learnt of the log noise lay around another level
+    g = g._replace(mean=g.mean + (old.level - new.level) * g.used[..., None])  # type: ignore[union-attr]
+    return Memory(f, g, memory.scores)

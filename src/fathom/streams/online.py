@@ -1,0 +1,193 @@
+"""What a stream has taught so far, in standard units: parameters from some rows, everything else row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fathom.base.compiling import precision
+from fathom.base.files import Facts
+from fathom.kernels.algebra import bind
+from fathom.kernels.base import Kernel
+from fathom.kernels.syntax import parse, to_text
+from fathom.streams.change import Watch
+from fathom.streams.parameters import MOST, Parameters, parameters
+
+if TYPE_CHECKING:
+    from fathom.streams.rows import Foretold, Law, Memory
+
+WARM = 50  # rows that set the units and first parameters of a stream
+AGAIN = 4  # parameters are learnt again when so many times as many rows have passed
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a stream is learnt: the kernel in standard units, `keep` for the parameters that the caller has set."""
+
+    kernel: Kernel
+    keep: tuple[bool, ...] | None
+    budget: int
+    rates: tuple[float, ...] = (1.0,)
+    episodes: int = 2
+    optimize: bool = True
+    varying: bool = False  # noise that follows the inputs
+    seed: int = 0
+
+    def rng(self, at: int) -> np.random.Generator:
+        """Draws that depend on the seed and on how many rows have passed."""
+        return np.random.default_rng([self.seed, at])
+
+
+@dataclass
+class Online:
+    """A stream in its course."""
+
+    plan: Plan
+    found: Parameters
+    memory: Memory
+    watch: Watch
+    recent: tuple[np.ndarray, np.ndarray]  # the last rows, from which parameters are learnt again
+    next_look: int  # rows after which they are
+
+    # -- learning ------------------------------------------------------------------------------------------------
+
+    def go_on(self, X: np.ndarray, Y: np.ndarray) -> Foretold:
+        """Foretell and learn further rows in turn, and parameters at set numbers of rows."""
+        from fathom.streams.rows import Foretold
+
+        told, start = [], 0
+        while start < len(X):
+            stop = min(len(X), start + self.next_look - self.watch.seen) if self.plan.optimize else len(X)
+            told.append(self._rows(X[start:stop], Y[start:stop]))
+            if self.plan.optimize and self.watch.seen == self.next_look:
+                self._look_again()
+            start = stop
+        return Foretold(*(np.concatenate(parts) for parts in zip(*told, strict=True)))
+
+    def _rows(self, X: np.ndarray, Y: np.ndarray) -> Foretold:
+        from fathom.streams.rows import learn_rows
+
+        with precision("float64"):
+            self.memory, told = learn_rows(law_of(self.plan, self.found), self.memory, X, Y)
+        self.watch.look((Y - told.mean) / np.sqrt(told.var), np.asarray(told.log_density))
+        self.recent = tuple(np.concatenate([a, b])[-MOST:] for a, b in zip(self.recent, (X, Y), strict=True))  # type: ignore[assignment]
+        return told
+
+    def _look_again(self) -> None:
+        """Learn parameters from the recent rows, and carry what all rows have taught over to them."""
+        from fathom.streams.rows import carried
+
+        old, start = self.found, self.plan
+        self.found = parameters(old.kernel, *self.recent, start.varying, start.rng(self.watch.seen), None)
+        self.next_look *= AGAIN
+        with precision("float64"):
+            self.memory = carried(law_of(self.plan, old), law_of(self.plan, self.found), self.memory)
+
+    # -- answers -------------------------------------------------------------------------------------------------
+
+    def predict(self, X: np.ndarray, observed: bool = True) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Means and variances (S, N, P) and weights (S) of new observations, or of the function, at X (N, D)."""
+        from fathom.streams.answers import predict
+
+        with precision("float64"):
+            return predict(law_of(self.plan, self.found), self.memory, X, observed)
+
+    def parts(self, X: np.ndarray) -> tuple[tuple[Kernel, ...], np.ndarray, np.ndarray]:
+        """The additive parts of the kernel with their posterior means (parts, N, P) and variances at X (N, D)."""
+        from fathom.streams.answers import parts
+
+        with precision("float64"):
+            return parts(law_of(self.plan, self.found), self.found.kernel, self.memory, X)
+
+    # -- files ---------------------------------------------------------------------------------------------------
+
+    def to_state(self) -> tuple[Facts, dict[str, np.ndarray]]:
+        """Plain values for JSON, and arrays."""
+        plan = self.plan
+        facts: Facts = {
+            "kernel": to_text(plan.kernel),
+            "keep": plan.keep,
+            "budget": plan.budget,
+            "rates": plan.rates,
+            "episodes": plan.episodes,
+            "optimize": plan.optimize,
+            "varying": plan.varying,
+            "seed": plan.seed,
+            "learnt": to_text(self.found.kernel),
+            "log noise": None if self.found.log_noise is None else to_text(self.found.log_noise),
+            "watch": self.watch.to_facts(),
+            "next look": self.next_look,
+        }
+        states = {"f": self.memory.f} | ({} if self.memory.g is None else {"g": self.memory.g})
+        arrays = {f"{k}.{name}": np.asarray(v) for k, s in states.items() for name, v in s._asdict().items()}
+        arrays |= {"scores": np.asarray(self.memory.scores), "level": self.found.level}
+        return facts, arrays | {"recent.X": self.recent[0], "recent.Y": self.recent[1]}
+
+    @classmethod
+    def restored(cls, facts: Facts, arrays: Mapping[str, np.ndarray], n_inputs: int) -> Online:
+        """The inverse of `to_state`."""
+        import jax.numpy as jnp
+
+        from fathom.streams.recursion import State
+        from fathom.streams.rows import Memory
+
+        def kernel(text: str) -> Kernel:
+            return bind(parse(text), n_inputs)
+
+        names = ("budget", "episodes", "optimize", "varying", "seed")
+        keep, rates = facts["keep"], tuple(facts["rates"])
+        keep = None if keep is None else tuple(keep)
+        plan = Plan(kernel(facts["kernel"]), keep, rates=rates, **{name: facts[name] for name in names})
+        noise = None if facts["log noise"] is None else kernel(facts["log noise"])
+        with precision("float64"):
+            states = [
+                State(*(jnp.asarray(arrays[f"{k}.{name}"]) for name in State._fields)) if f"{k}.A" in arrays else None
+                for k in ("f", "g")
+            ]
+            memory = Memory(*states, jnp.asarray(arrays["scores"]))  # type: ignore[arg-type]
+        found = Parameters(kernel(facts["learnt"]), noise, arrays["level"])
+        recent = (arrays["recent.X"], arrays["recent.Y"])
+        return cls(plan, found, memory, Watch.from_facts(facts["watch"]), recent, int(facts["next look"]))
+
+
+def law_of(plan: Plan, found: Parameters) -> Law:
+    """What is held fixed while rows pass, as arrays of JAX."""
+    import jax
+    import jax.numpy as jnp
+
+    import fathom.kernels.pytree  # noqa: F401  (kernels are PyTrees from here on)
+    from fathom.streams.rows import Law
+
+    def arrays(kernel: Kernel) -> Kernel:
+        made: Kernel = jax.tree.map(lambda leaf: jnp.asarray(leaf, float), kernel)
+        return made
+
+    noise = None if found.log_noise is None else arrays(found.log_noise)
+    return Law(arrays(found.kernel), noise, jnp.asarray(found.level), jnp.asarray(plan.rates))
+
+
+def begun(plan: Plan, found: Parameters, n_inputs: int, n_outputs: int, apart: bool) -> Online:
+    """A stream before its first row."""
+    from fathom.streams.rows import begin
+
+    with precision("float64"):
+        memory = begin(law_of(plan, found), plan.budget, n_inputs, n_outputs, apart)
+    nothing = (np.zeros((0, n_inputs)), np.zeros((0, n_outputs)))
+    return Online(plan, found, memory, Watch(), nothing, AGAIN * WARM)
+
+
+def learnt_from(plan: Plan, X: np.ndarray, Y: np.ndarray, apart: bool) -> Online:
+    """Parameters and rows, both from X (N, D) and Y (N, P): as many episodes of the two as the plan asks for."""
+    found = Parameters(plan.kernel, None, np.zeros(Y.shape[1]))
+    keep = plan.keep
+    for episode in range(plan.episodes if plan.optimize else 0):
+        found = parameters(found.kernel, X, Y, plan.varying, plan.rng(episode), keep)
+        keep = None
+    stream = begun(plan, found, X.shape[1], Y.shape[1], apart)
+    stream.next_look = len(X) + 1  # parameters are those of all rows
+    stream.go_on(X, Y)
+    stream.next_look = AGAIN * max(len(X), WARM)
+    return replace(stream)
