@@ -33,12 +33,14 @@ ESTIMATORS = {
     "SparseGPRegressor": Kind("fathom.estimators.sparse", 2),
     "DeepGPRegressor": Kind("fathom.estimators.deep", 2),
     "DeepGPClassifier": Kind("fathom.estimators.deep", 2),
+    "OnlineGPRegressor": Kind("fathom.estimators.online", 1),
 }
 
 _SPARSE, _DEEP = "SparseGPRegressor", "DeepGPRegressor"
 MODELS = {
     "gp": Model("GPRegressor", "exact, up to a few thousand rows"),
     "search": Model("KernelSearch", "the structure search: finds the kernel and explains it"),
+    "online": Model("OnlineGPRegressor", "a stream: one row after the other, in constant memory"),
     "fitc": Model(_SPARSE, "inducing points and all rows at once; noise that follows the inputs", "collapsed:FITC"),
     "vfe": Model(_SPARSE, "inducing points and all rows at once, by a bound: the steady choice", "collapsed:VFE"),
     "pep": Model(_SPARSE, "power EP, between vfe and fitc", "collapsed:PEP"),

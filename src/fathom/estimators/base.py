@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal, Self, overload
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.base import BaseEstimator
 
 from fathom.base.files import Facts
 from fathom.data.columns import Columns, Scaler
+from fathom.kernels.algebra import with_names
 from fathom.kernels.base import Kernel
 from fathom.kernels.syntax import to_text
 from fathom.models import ESTIMATORS
@@ -86,6 +88,17 @@ class Predicts:
 def short_text(kernel: Kernel) -> str:
     """The kernel without its parameter values: a name for reading."""
     return to_text(kernel, values=False)
+
+
+def named_parts(parts: Iterable[Kernel], names: Sequence[str] | None) -> dict[str, Kernel]:
+    """Additive parts by their short text; equal texts are numbered."""
+    found: dict[str, Kernel] = {}
+    for part in parts:
+        part = part if names is None else with_names(part, names)
+        text = short_text(part)
+        same = sum(key == text or key.startswith(text + " #") for key in found)
+        found[f"{text} #{same + 1}" if same else text] = part
+    return found
 
 
 def with_row(problem: ValueError, X: object, y: object) -> str:

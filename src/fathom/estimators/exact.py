@@ -13,7 +13,7 @@ from fathom.base.arrays import RandomState, seed_of
 from fathom.base.files import Facts
 from fathom.base.optimise import Result
 from fathom.data.columns import Scaler
-from fathom.estimators.base import LARGEST, Estimator, Predicts, short_text, with_row
+from fathom.estimators.base import LARGEST, Estimator, Predicts, named_parts, with_row
 from fathom.gp.evidence import Mean
 from fathom.gp.exact import Posterior, additive_parts, decompose, leave_one_out
 from fathom.gp.learn import Settings, learn, posterior_of, remarks, with_noise
@@ -101,15 +101,9 @@ class ExactRegressor(RegressorMixin, Predicts, Estimator):
     def parts_(self) -> dict[str, Kernel]:
         """The additive parts by name, in the user's units."""
         check_is_fitted(self)
-        s, parts, names = self.scaler_, additive_parts(self.posterior_.kernel), self._names()
-        found: dict[str, Kernel] = {}
-        for part in parts:
-            user = rescale(part, s.x_mean, s.x_sd, float(np.exp(np.mean(np.log(s.y_sd)))))
-            user = user if names is None else with_names(user, names)
-            text = short_text(user)
-            same = sum(key == text or key.startswith(text + " #") for key in found)
-            found[f"{text} #{same + 1}" if same else text] = user
-        return found
+        s, parts = self.scaler_, additive_parts(self.posterior_.kernel)
+        spread = float(np.exp(np.mean(np.log(s.y_sd))))
+        return named_parts((rescale(part, s.x_mean, s.x_sd, spread) for part in parts), self._names())
 
     def leave_one_out(self) -> Predictive:
         """Each training observation predicted from all the others, parameters fixed."""

@@ -292,8 +292,8 @@ class LearnerRegressor(MultiOutputMixin, RegressorMixin, Predicts, Learner):
         return np.zeros((1, len(self.scaler_.y_mean))), 0
 
 
-def checked_outputs(y: Rows, n: int) -> np.ndarray:
-    """Outputs (N) or (N, P); NaN marks a missing one where there are several."""
+def checked_outputs(y: Rows, n: int, whole: bool = True) -> np.ndarray:
+    """Outputs (N) or (N, P); NaN marks a missing one where there are several, of which `whole` data know some value."""
     y = np.asarray(check_array(y, ensure_2d=False, dtype=float, ensure_all_finite=False, input_name="y"))
     if y.ndim > 2 or len(y) != n:
         raise ValueError(f"y has shape {y.shape} for {n} rows of X: it must be (N) or (N, P)")
@@ -302,9 +302,9 @@ def checked_outputs(y: Rows, n: int) -> np.ndarray:
     if bad.any():
         row = int(np.argmax(bad.reshape(n, -1).any(1)))
         raise ValueError(f"Input y contains NaN or infinity. The first is in row {row}: drop the row or fill it in.")
-    if np.all(np.isnan(y.reshape(n, -1)), axis=0).any():
+    if whole and np.all(np.isnan(y.reshape(n, -1)), axis=0).any():
         raise ValueError("an output has no known value: drop the column")
-    if np.nanmax(np.abs(y)) > LARGEST:
+    if np.abs(y[~np.isnan(y)]).max(initial=0.0) > LARGEST:
         raise ValueError(f"values beyond {LARGEST:.0e} cannot be squared: rescale the data")
     return y
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,8 +31,7 @@ class Plan:
     keep: tuple[bool, ...] | None
     budget: int
     rates: tuple[float, ...] = (1.0,)
-    episodes: int = 2
-    optimize: bool = True
+    episodes: int = 2  # 0: the kernel is used as it is
     varying: bool = False  # noise that follows the inputs
     seed: int = 0
 
@@ -60,9 +59,14 @@ class Online:
 
         told, start = [], 0
         while start < len(X):
-            stop = min(len(X), start + self.next_look - self.watch.seen) if self.plan.optimize else len(X)
-            told.append(self._rows(X[start:stop], Y[start:stop]))
-            if self.plan.optimize and self.watch.seen == self.next_look:
+            stop = min(len(X), start + self.next_look - self.watch.seen) if self.plan.episodes else len(X)
+            missing = np.flatnonzero(np.isnan(Y[start:stop]).any(1))
+            if len(missing) and self.memory.f.B.shape[1] < Y.shape[1]:  # from here on outputs know different things
+                stop = start + int(missing[0])
+                self._apart()
+            if stop > start:
+                told.append(self._rows(X[start:stop], Y[start:stop]))
+            if self.plan.episodes and self.watch.seen == self.next_look:
                 self._look_again()
             start = stop
         return Foretold(*(np.concatenate(parts) for parts in zip(*told, strict=True)))
@@ -75,6 +79,15 @@ class Online:
         self.watch.look((Y - told.mean) / np.sqrt(told.var), np.asarray(told.log_density))
         self.recent = tuple(np.concatenate([a, b])[-MOST:] for a, b in zip(self.recent, (X, Y), strict=True))  # type: ignore[assignment]
         return told
+
+    def _apart(self) -> None:
+        """Give every output a covariance of its own; so far they are equal."""
+        import jax.numpy as jnp
+
+        with precision("float64"):
+            f = self.memory.f
+            B = jnp.repeat(f.B, f.mean.shape[2], axis=1)
+            self.memory = self.memory._replace(f=f._replace(B=B))
 
     def _look_again(self) -> None:
         """Learn parameters from the recent rows, and carry what all rows have taught over to them."""
@@ -113,7 +126,6 @@ class Online:
             "budget": plan.budget,
             "rates": plan.rates,
             "episodes": plan.episodes,
-            "optimize": plan.optimize,
             "varying": plan.varying,
             "seed": plan.seed,
             "learnt": to_text(self.found.kernel),
@@ -137,7 +149,7 @@ class Online:
         def kernel(text: str) -> Kernel:
             return bind(parse(text), n_inputs)
 
-        names = ("budget", "episodes", "optimize", "varying", "seed")
+        names = ("budget", "episodes", "varying", "seed")
         keep, rates = facts["keep"], tuple(facts["rates"])
         keep = None if keep is None else tuple(keep)
         plan = Plan(kernel(facts["kernel"]), keep, rates=rates, **{name: facts[name] for name in names})
@@ -169,25 +181,19 @@ def law_of(plan: Plan, found: Parameters) -> Law:
     return Law(arrays(found.kernel), noise, jnp.asarray(found.level), jnp.asarray(plan.rates))
 
 
-def begun(plan: Plan, found: Parameters, n_inputs: int, n_outputs: int, apart: bool) -> Online:
-    """A stream before its first row."""
+def learnt_from(plan: Plan, X: np.ndarray, Y: np.ndarray) -> Online:
+    """Parameters and rows, both from X (N, D) and Y (N, P): as many episodes of the two as the plan asks for."""
     from fathom.streams.rows import begin
 
-    with precision("float64"):
-        memory = begin(law_of(plan, found), plan.budget, n_inputs, n_outputs, apart)
-    nothing = (np.zeros((0, n_inputs)), np.zeros((0, n_outputs)))
-    return Online(plan, found, memory, Watch(), nothing, AGAIN * WARM)
-
-
-def learnt_from(plan: Plan, X: np.ndarray, Y: np.ndarray, apart: bool) -> Online:
-    """Parameters and rows, both from X (N, D) and Y (N, P): as many episodes of the two as the plan asks for."""
-    found = Parameters(plan.kernel, None, np.zeros(Y.shape[1]))
-    keep = plan.keep
-    for episode in range(plan.episodes if plan.optimize else 0):
+    found, keep = Parameters(plan.kernel, None, np.zeros(Y.shape[1])), plan.keep
+    for episode in range(plan.episodes):
         found = parameters(found.kernel, X, Y, plan.varying, plan.rng(episode), keep)
         keep = None
-    stream = begun(plan, found, X.shape[1], Y.shape[1], apart)
-    stream.next_look = len(X) + 1  # parameters are those of all rows
-    stream.go_on(X, Y)
+    with precision("float64"):
+        memory = begin(law_of(plan, found), plan.budget, X.shape[1], Y.shape[1])
+    nothing = (X[:0], Y[:0])
+    stream = Online(plan, found, memory, Watch(), nothing, len(X) + 1)
+    if len(X):
+        stream.go_on(X, Y)
     stream.next_look = AGAIN * max(len(X), WARM)
-    return replace(stream)
+    return stream

@@ -8,7 +8,7 @@ import numpy as np
 
 from fathom.gp.exact import leave_one_out
 from fathom.gp.learn import Settings, learn, posterior_of, with_noise
-from fathom.kernels.algebra import terms
+from fathom.kernels.algebra import bind, terms
 from fathom.kernels.base import Kernel
 from fathom.kernels.combine import Sum, join
 from fathom.kernels.leaves import SE, WN, is_noise
@@ -69,7 +69,7 @@ def log_noise(kernel: Kernel, X: np.ndarray, Y: np.ndarray, rng: np.random.Gener
     z = np.log(np.maximum(squares, 1e-6 * noise[:, None])) - LOG_CHI2
     level = z.mean(0)
     spread = float(z.std()) or 1.0
-    start = SE(lengthscale=1.0) + WN(variance=min(LOG_CHI2_VAR / spread**2, 0.9))
+    start = bind(SE() + WN(variance=min(LOG_CHI2_VAR / spread**2, 0.9)), X.shape[1])
     fitted, _ = learn(start, X, (z - level) / spread, rng, Settings("zero", RESTARTS, 200))
     smooth = [term for term in terms(fitted) if not is_noise(term)]
     found = join(Sum, [term.replace(variance=term.variance * spread**2) for term in smooth])

@@ -84,12 +84,12 @@ def advance(kernel: Kernel, state: State, x: Array, y: Array, noise: Array, rule
     gap = jnp.maximum(prior - k @ q, 0.0)
     Bq = state.B @ q  # (S, C)
     inner, said = Bq @ q, q @ state.mean
-    new = jnp.where(gap > rule.novel * prior, 1.0, 0.0)
+    known = ~jnp.isnan(y)
+    new = jnp.where((gap > rule.novel * prior) & known.any(), 1.0, 0.0)
     place = jnp.zeros_like(k).at[jnp.argmin(state.used)].set(1.0)
 
     # what the row tells
     psi = k + Bq + new * (prior + inner)[:, None] * place
-    known = ~jnp.isnan(y)
     gain = jnp.where(known, 1 / (jnp.maximum(prior + inner, 0.0) + noise), 0.0)
     error = jnp.where(known, y - said, 0.0)
     mean = state.mean + new * jnp.outer(place, said) + psi.T * (gain * error)

@@ -51,13 +51,15 @@ class Foretold(NamedTuple):
     log_density: Array
 
 
-def begin(law: Law, budget: int, n_inputs: int, n_outputs: int, apart: bool) -> Memory:
-    """The memory before any row."""
+def begin(law: Law, budget: int, n_inputs: int, n_outputs: int) -> Memory:
+    """The memory before any row; where noise varies, every output has a covariance of its own."""
+
     def states(apart: bool) -> State:
         one = recursion.empty(budget, n_inputs, n_outputs, apart)
         return jax.tree.map(lambda leaf: jnp.stack([leaf] * len(law.rates)), one)
 
-    return Memory(states(apart), None if law.log_noise is None else states(True), jnp.zeros(len(law.rates)))
+    g = None if law.log_noise is None else states(True)
+    return Memory(states(g is not None), g, jnp.zeros(len(law.rates)))
 
 
 def densities(law: Law, f: State, g: State | None, X: Array) -> tuple[Array, Array, Array, Array]:
