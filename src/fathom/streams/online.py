@@ -75,19 +75,16 @@ class Online:
         from fathom.streams.rows import learn_rows
 
         with precision("float64"):
-            self.memory, told = learn_rows(law_of(self.plan, self.found), self.memory, X, Y)
+            memory, told = learn_rows(law_of(self.plan, self.found), self.memory, X, Y)
+        self.memory = kept(memory)
         self.watch.look((Y - told.mean) / np.sqrt(told.var), np.asarray(told.log_density))
         self.recent = tuple(np.concatenate([a, b])[-MOST:] for a, b in zip(self.recent, (X, Y), strict=True))  # type: ignore[assignment]
         return told
 
     def _apart(self) -> None:
         """Give every output a covariance of its own; so far they are equal."""
-        import jax.numpy as jnp
-
-        with precision("float64"):
-            f = self.memory.f
-            B = jnp.repeat(f.B, f.mean.shape[2], axis=1)
-            self.memory = self.memory._replace(f=f._replace(B=B))
+        f = self.memory.f
+        self.memory = self.memory._replace(f=f._replace(B=np.repeat(f.B, f.mean.shape[2], axis=1)))
 
     def _look_again(self) -> None:
         """Learn parameters from the recent rows, and carry what all rows have taught over to them."""
@@ -97,7 +94,7 @@ class Online:
         self.found = parameters(old.kernel, *self.recent, start.varying, start.rng(self.watch.seen), None)
         self.next_look *= AGAIN
         with precision("float64"):
-            self.memory = carried(law_of(self.plan, old), law_of(self.plan, self.found), self.memory)
+            self.memory = kept(carried(law_of(self.plan, old), law_of(self.plan, self.found), self.memory))
 
     # -- answers -------------------------------------------------------------------------------------------------
 
@@ -141,8 +138,6 @@ class Online:
     @classmethod
     def restored(cls, facts: Facts, arrays: Mapping[str, np.ndarray], n_inputs: int) -> Online:
         """The inverse of `to_state`."""
-        import jax.numpy as jnp
-
         from fathom.streams.recursion import State
         from fathom.streams.rows import Memory
 
@@ -154,15 +149,22 @@ class Online:
         keep = None if keep is None else tuple(keep)
         plan = Plan(kernel(facts["kernel"]), keep, rates=rates, **{name: facts[name] for name in names})
         noise = None if facts["log noise"] is None else kernel(facts["log noise"])
-        with precision("float64"):
-            states = [
-                State(*(jnp.asarray(arrays[f"{k}.{name}"]) for name in State._fields)) if f"{k}.A" in arrays else None
-                for k in ("f", "g")
-            ]
-            memory = Memory(*states, jnp.asarray(arrays["scores"]))  # type: ignore[arg-type]
+        f, g = (
+            State(*(arrays[f"{k}.{name}"] for name in State._fields)) if f"{k}.A" in arrays else None
+            for k in ("f", "g")
+        )
+        memory = Memory(f, g, arrays["scores"])  # type: ignore[arg-type]
         found = Parameters(kernel(facts["learnt"]), noise, arrays["level"])
         recent = (arrays["recent.X"], arrays["recent.Y"])
         return cls(plan, found, memory, Watch.from_facts(facts["watch"]), recent, int(facts["next look"]))
+
+
+def kept(memory: Memory) -> Memory:
+    """The memory as arrays of NumPy, which keep their precision wherever they are taken."""
+    import jax
+
+    found: Memory = jax.tree.map(np.asarray, memory)
+    return found
 
 
 def law_of(plan: Plan, found: Parameters) -> Law:
@@ -190,7 +192,7 @@ def learnt_from(plan: Plan, X: np.ndarray, Y: np.ndarray) -> Online:
         found = parameters(found.kernel, X, Y, plan.varying, plan.rng(episode), keep)
         keep = None
     with precision("float64"):
-        memory = begin(law_of(plan, found), plan.budget, X.shape[1], Y.shape[1])
+        memory = kept(begin(law_of(plan, found), plan.budget, X.shape[1], Y.shape[1]))
     nothing = (X[:0], Y[:0])
     stream = Online(plan, found, memory, Watch(), nothing, len(X) + 1)
     if len(X):
