@@ -10,7 +10,7 @@ from fathom.base.arrays import Array
 from fathom.base.compiling import compiled
 from fathom.gp.exact import additive_parts
 from fathom.kernels.base import Kernel
-from fathom.streams.rows import NODES, Foretold, Law, Memory, densities, together
+from fathom.streams.rows import NODES, Law, Memory, densities, together
 
 ROWS = 256  # of one compiled answer
 
@@ -43,8 +43,8 @@ def _answer(law: Law, memory: Memory, X: Array, observed: bool) -> tuple[Array, 
         noise, log_weights = jnp.zeros_like(noise[..., :1]), jnp.zeros_like(log_weights[:, :1])
     if len(mean) > 1:
         spread = var + noise @ jnp.exp(log_weights[0])
-        said = together(memory.scores, Foretold(mean, spread, mean))
-        return said.mean[None], said.var[None]
+        mean, spread = together(memory.scores, mean, spread)
+        return mean[None], spread[None]
     spread = jnp.moveaxis(var[0][..., None] + noise[0], -1, 0)
     return jnp.broadcast_to(mean, spread.shape), spread
 

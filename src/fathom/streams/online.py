@@ -55,7 +55,7 @@ class Online:
 
     def go_on(self, X: np.ndarray, Y: np.ndarray) -> Foretold:
         """Foretell and learn further rows in turn, and parameters at set numbers of rows."""
-        from fathom.streams.rows import Foretold
+        import jax
 
         told, start = [], 0
         while start < len(X):
@@ -69,13 +69,14 @@ class Online:
             if self.plan.episodes and self.watch.seen == self.next_look:
                 self._look_again()
             start = stop
-        return Foretold(*(np.concatenate(parts) for parts in zip(*told, strict=True)))
+        found: Foretold = jax.tree.map(lambda *parts: np.concatenate(parts), *told)
+        return found
 
     def _rows(self, X: np.ndarray, Y: np.ndarray) -> Foretold:
-        from fathom.streams.rows import learn_rows
+        from fathom.streams.rows import ONE, learn_rows
 
         with precision("float64"):
-            memory, told = learn_rows(law_of(self.plan, self.found), self.memory, X, Y)
+            memory, told = learn_rows(law_of(self.plan, self.found), ONE, self.memory, X, Y)
         self.memory = kept(memory)
         self.watch.look((Y - told.mean) / np.sqrt(told.var), np.asarray(told.log_density))
         self.recent = tuple(np.concatenate([a, b])[-MOST:] for a, b in zip(self.recent, (X, Y), strict=True))  # type: ignore[assignment]
@@ -153,7 +154,7 @@ class Online:
             State(*(arrays[f"{k}.{name}"] for name in State._fields)) if f"{k}.A" in arrays else None
             for k in ("f", "g")
         )
-        memory = Memory(f, g, arrays["scores"])  # type: ignore[arg-type]
+        memory = Memory((), f, g, arrays["scores"])  # type: ignore[arg-type]
         found = Parameters(kernel(facts["learnt"]), noise, arrays["level"])
         recent = (arrays["recent.X"], arrays["recent.Y"])
         return cls(plan, found, memory, Watch.from_facts(facts["watch"]), recent, int(facts["next look"]))
@@ -180,7 +181,7 @@ def law_of(plan: Plan, found: Parameters) -> Law:
         return made
 
     noise = None if found.log_noise is None else arrays(found.log_noise)
-    return Law(arrays(found.kernel), noise, jnp.asarray(found.level), jnp.asarray(plan.rates))
+    return Law((), arrays(found.kernel), noise, jnp.asarray(found.level), jnp.asarray(plan.rates))
 
 
 def learnt_from(plan: Plan, X: np.ndarray, Y: np.ndarray) -> Online:
@@ -192,7 +193,7 @@ def learnt_from(plan: Plan, X: np.ndarray, Y: np.ndarray) -> Online:
         found = parameters(found.kernel, X, Y, plan.varying, plan.rng(episode), keep)
         keep = None
     with precision("float64"):
-        memory = kept(begin(law_of(plan, found), plan.budget, X.shape[1], Y.shape[1]))
+        memory = kept(begin(law_of(plan, found), (), plan.budget, X.shape[1], Y.shape[1]))
     nothing = (X[:0], Y[:0])
     stream = Online(plan, found, memory, Watch(), nothing, len(X) + 1)
     if len(X):
