@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,11 +15,13 @@ from fathom.kernels.base import Kernel
 from fathom.kernels.syntax import parse, to_text
 from fathom.streams.change import Watch
 from fathom.streams.parameters import MOST, Parameters, parameters
+from fathom.streams.way import ONE, Way
 
 if TYPE_CHECKING:
     from fathom.streams.rows import Foretold, Law, Memory
 
 WARM = 50  # rows that set the units and first parameters of a stream
+NEVER = 2**62  # rows
 AGAIN = 4  # parameters are learnt again when so many times as many rows have passed
 
 
@@ -34,6 +36,9 @@ class Plan:
     episodes: int = 2  # 0: the kernel is used as it is
     varying: bool = False  # noise that follows the inputs
     seed: int = 0
+    hidden: tuple[Kernel, ...] = ()  # of the hidden layers
+    widths: tuple[int, ...] = ()
+    way: Way = ONE
 
     def rng(self, at: int) -> np.random.Generator:
         """Draws that depend on the seed and on how many rows have passed."""
@@ -59,24 +64,24 @@ class Online:
 
         told, start = [], 0
         while start < len(X):
-            stop = min(len(X), start + self.next_look - self.watch.seen) if self.plan.episodes else len(X)
+            stop = min(len(X), start + self.next_look - self.watch.seen)
             missing = np.flatnonzero(np.isnan(Y[start:stop]).any(1))
             if len(missing) and self.memory.f.B.shape[1] < Y.shape[1]:  # from here on outputs know different things
                 stop = start + int(missing[0])
                 self._apart()
             if stop > start:
                 told.append(self._rows(X[start:stop], Y[start:stop]))
-            if self.plan.episodes and self.watch.seen == self.next_look:
+            if self.watch.seen == self.next_look:
                 self._look_again()
             start = stop
         found: Foretold = jax.tree.map(lambda *parts: np.concatenate(parts), *told)
         return found
 
     def _rows(self, X: np.ndarray, Y: np.ndarray) -> Foretold:
-        from fathom.streams.rows import ONE, learn_rows
+        from fathom.streams.rows import learn_rows
 
         with precision("float64"):
-            memory, told = learn_rows(law_of(self.plan, self.found), ONE, self.memory, X, Y)
+            memory, told = learn_rows(law_of(self.plan, self.found), self.plan.way, self.memory, X, Y)
         self.memory = kept(memory)
         self.watch.look((Y - told.mean) / np.sqrt(told.var), np.asarray(told.log_density))
         self.recent = tuple(np.concatenate([a, b])[-MOST:] for a, b in zip(self.recent, (X, Y), strict=True))  # type: ignore[assignment]
@@ -104,7 +109,7 @@ class Online:
         from fathom.streams.answers import predict
 
         with precision("float64"):
-            return predict(law_of(self.plan, self.found), self.memory, X, observed)
+            return predict(law_of(self.plan, self.found), self.plan.way, self.memory, X, observed)
 
     def parts(self, X: np.ndarray) -> tuple[tuple[Kernel, ...], np.ndarray, np.ndarray]:
         """The additive parts of the kernel with their posterior means (parts, N, P) and variances at X (N, D)."""
@@ -117,23 +122,16 @@ class Online:
 
     def to_state(self) -> tuple[Facts, dict[str, np.ndarray]]:
         """Plain values for JSON, and arrays."""
-        plan = self.plan
-        facts: Facts = {
-            "kernel": to_text(plan.kernel),
-            "keep": plan.keep,
-            "budget": plan.budget,
-            "rates": plan.rates,
-            "episodes": plan.episodes,
-            "varying": plan.varying,
-            "seed": plan.seed,
-            "learnt": to_text(self.found.kernel),
-            "log noise": None if self.found.log_noise is None else to_text(self.found.log_noise),
-            "watch": self.watch.to_facts(),
-            "next look": self.next_look,
-        }
-        states = {"f": self.memory.f} | ({} if self.memory.g is None else {"g": self.memory.g})
+        plan, found = self.plan, self.found
+        facts: Facts = {name: getattr(plan, name) for name in _PLAIN} | {"way": asdict(plan.way)}
+        facts |= {"kernel": to_text(plan.kernel), "learnt": to_text(found.kernel)}
+        facts |= {"hidden": [to_text(kernel) for kernel in found.hidden]}
+        facts |= {"log noise": None if found.log_noise is None else to_text(found.log_noise)}
+        facts |= {"watch": self.watch.to_facts(), "next look": self.next_look}
+        states = {f"h{i}": state for i, state in enumerate(self.memory.hidden)} | {"f": self.memory.f}
+        states |= {} if self.memory.g is None else {"g": self.memory.g}
         arrays = {f"{k}.{name}": np.asarray(v) for k, s in states.items() for name, v in s._asdict().items()}
-        arrays |= {"scores": np.asarray(self.memory.scores), "level": self.found.level}
+        arrays |= {"scores": np.asarray(self.memory.scores), "level": found.level}
         return facts, arrays | {"recent.X": self.recent[0], "recent.Y": self.recent[1]}
 
     @classmethod
@@ -142,22 +140,23 @@ class Online:
         from fathom.streams.recursion import State
         from fathom.streams.rows import Memory
 
-        def kernel(text: str) -> Kernel:
-            return bind(parse(text), n_inputs)
+        def state(k: str) -> State:
+            return State(*(arrays[f"{k}.{name}"] for name in State._fields))
 
-        names = ("budget", "episodes", "varying", "seed")
-        keep, rates = facts["keep"], tuple(facts["rates"])
-        keep = None if keep is None else tuple(keep)
-        plan = Plan(kernel(facts["kernel"]), keep, rates=rates, **{name: facts[name] for name in names})
-        noise = None if facts["log noise"] is None else kernel(facts["log noise"])
-        f, g = (
-            State(*(arrays[f"{k}.{name}"] for name in State._fields)) if f"{k}.A" in arrays else None
-            for k in ("f", "g")
-        )
-        memory = Memory((), f, g, arrays["scores"])  # type: ignore[arg-type]
-        found = Parameters(kernel(facts["learnt"]), noise, arrays["level"])
+        plain = {name: tuple(v) if isinstance(v := facts[name], list) else v for name in _PLAIN}
+        sizes = (n_inputs, *plain["widths"])
+        hidden = tuple(bind(parse(text), n) for text, n in zip(facts["hidden"], sizes[:-1], strict=True))
+        kernel, learnt = (bind(parse(facts[name]), sizes[-1]) for name in ("kernel", "learnt"))
+        noise = None if facts["log noise"] is None else bind(parse(facts["log noise"]), sizes[-1])
+        g = None if noise is None else state("g")
+        memory = Memory(tuple(state(f"h{i}") for i in range(len(hidden))), state("f"), g, arrays["scores"])
+        plan = Plan(kernel, way=Way(**facts["way"]), hidden=hidden, **plain)
+        found = Parameters(learnt, noise, arrays["level"], hidden)
         recent = (arrays["recent.X"], arrays["recent.Y"])
         return cls(plan, found, memory, Watch.from_facts(facts["watch"]), recent, int(facts["next look"]))
+
+
+_PLAIN = ("keep", "budget", "rates", "episodes", "varying", "seed", "widths")  # of a plan, as JSON has them
 
 
 def kept(memory: Memory) -> Memory:
@@ -181,22 +180,28 @@ def law_of(plan: Plan, found: Parameters) -> Law:
         return made
 
     noise = None if found.log_noise is None else arrays(found.log_noise)
-    return Law((), arrays(found.kernel), noise, jnp.asarray(found.level), jnp.asarray(plan.rates))
+    hidden = tuple(map(arrays, found.hidden))
+    key = jax.random.key(plan.seed) if hidden else None
+    return Law(hidden, arrays(found.kernel), noise, jnp.asarray(found.level), jnp.asarray(plan.rates), key)
+
+
+def begun(plan: Plan, found: Parameters, n_inputs: int, n_outputs: int) -> Online:
+    """A stream before its first row; its parameters stay until they are told to be looked at."""
+    from fathom.streams.rows import begin
+
+    with precision("float64"):
+        memory = kept(begin(law_of(plan, found), plan.widths, plan.budget, n_inputs, n_outputs))
+    return Online(plan, found, memory, Watch(), (np.zeros((0, n_inputs)), np.zeros((0, n_outputs))), NEVER)
 
 
 def learnt_from(plan: Plan, X: np.ndarray, Y: np.ndarray) -> Online:
     """Parameters and rows, both from X (N, D) and Y (N, P): as many episodes of the two as the plan asks for."""
-    from fathom.streams.rows import begin
-
     found, keep = Parameters(plan.kernel, None, np.zeros(Y.shape[1])), plan.keep
     for episode in range(plan.episodes):
         found = parameters(found.kernel, X, Y, plan.varying, plan.rng(episode), keep)
         keep = None
-    with precision("float64"):
-        memory = kept(begin(law_of(plan, found), (), plan.budget, X.shape[1], Y.shape[1]))
-    nothing = (X[:0], Y[:0])
-    stream = Online(plan, found, memory, Watch(), nothing, len(X) + 1)
+    stream = begun(plan, found, X.shape[1], Y.shape[1])
     if len(X):
         stream.go_on(X, Y)
-    stream.next_look = AGAIN * max(len(X), WARM)
+    stream.next_look = AGAIN * max(len(X), WARM) if plan.episodes else NEVER
     return stream

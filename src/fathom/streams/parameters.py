@@ -21,11 +21,15 @@ LOG_CHI2_VAR = np.pi**2 / 2  # and its variance
 
 
 class Parameters(NamedTuple):
-    """The kernel with its noise and, where noise follows the inputs, the kernel of its logarithm and that one's level."""
+    """Of the last layer: its kernel with noise and, where noise follows the inputs, the kernel of its logarithm.
+
+    `level` is what the log noise varies around, `hidden` are the kernels of the layers before.
+    """
 
     kernel: Kernel
     log_noise: Kernel | None
     level: np.ndarray  # (P)
+    hidden: tuple[Kernel, ...] = ()
 
 
 def some_rows(X: np.ndarray, Y: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

@@ -12,8 +12,7 @@ weights follow how well each has foretold the rows so far.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -24,30 +23,13 @@ from fathom.base.compiling import compiled
 from fathom.kernels.base import Kernel
 from fathom.streams import recursion
 from fathom.streams.recursion import State
+from fathom.streams.way import Way
 
 BLOCK = 200  # rows of one compiled call; Q is refreshed when so many have been learnt
 NODES = 20  # of the quadrature over the log noise
 MEMORY = 0.98  # of the weights of the rates: what was foretold 35 rows ago counts half
+MOST = 10_000_000  # numbers in the covariances of a hidden layer; beyond, its units share one
 LOG_2PI = float(np.log(2 * np.pi))
-
-Update = Literal["adf", "plug-in", "trajectory"]
-
-
-@dataclass(frozen=True)
-class Way:
-    """How rows pass through hidden layers, and what a layer learns of its outputs.
-
-    "adf": the pseudo-observation that takes their prior moments to their posterior ones; "plug-in": their posterior mean
-    as if it had been observed; "trajectory": one particle, drawn by weight, through all layers.
-    """
-
-    n_particles: int = 100
-    update: Update = "adf"
-    logistic: bool = False  # layers see 1/(1 + exp(−h)) of the outputs h before them
-
-
-ONE = Way(1)
-
 
 class Law(NamedTuple):
     """What is held fixed while rows pass: kernels with their white noise and, where noise varies, that of its process."""
@@ -88,7 +70,7 @@ def begin(law: Law, widths: tuple[int, ...], budget: int, n_inputs: int, n_outpu
         return jax.tree.map(lambda leaf: jnp.stack([leaf] * len(law.rates)), one)
 
     sizes = (n_inputs, *widths)
-    hidden = tuple(states(d, w, True) for d, w in zip(sizes[:-1], widths, strict=True))
+    hidden = tuple(states(d, w, w * budget**2 <= MOST) for d, w in zip(sizes[:-1], widths, strict=True))
     varying = law.log_noise is not None
     g = states(sizes[-1], n_outputs, True) if varying else None
     return Memory(hidden, states(sizes[-1], n_outputs, varying), g, jnp.zeros(len(law.rates)))
@@ -103,15 +85,14 @@ def through(
     law: Law, way: Way, hidden: tuple[State, ...], X: Array, key: Array | None
 ) -> tuple[Array, tuple[Array, ...]]:
     """Particles (S, N, D) at the inputs of the last layer, and their outputs (S, N, W) of every hidden layer."""
-    inputs, drawn = X[None], []
-    if hidden:
-        inputs = jnp.broadcast_to(X, (way.n_particles, *X.shape))
+    inputs, drawn = X[None], []  # the first layer answers once for all particles
     for i, (kernel, state) in enumerate(zip(law.hidden, hidden, strict=True)):
         flat = inputs.reshape(-1, inputs.shape[-1])
         mean, var = recursion.moments(kernel, state, flat)
         var = var + recursion.noise_at(kernel, flat)[:, None]
-        H = mean + jnp.sqrt(var) * jax.random.normal(jax.random.fold_in(key, i), mean.shape)
-        drawn.append(H.reshape(*inputs.shape[:-1], -1))
+        shape = (*inputs.shape[:-1], mean.shape[-1])
+        eps = jax.random.normal(jax.random.fold_in(key, i), (way.n_particles, *shape[1:]))
+        drawn.append(mean.reshape(shape) + jnp.sqrt(var).reshape(shape) * eps)
         inputs = passed_on(drawn[-1], way)
     return inputs, tuple(drawn)
 
@@ -188,6 +169,9 @@ def _hidden(
     for kernel, state, H in zip(law.hidden, hidden, drawn, strict=True):
         after, noise = w @ H, recursion.noise_at(kernel, place[None])[0]
         target, extra = (after, jnp.zeros_like(after)) if way.update != "adf" else told_by(H, w)
+        if state.B.shape[0] == 1:  # one covariance for all units: the mean of what they were told
+            told = jnp.where(jnp.isnan(target), 0.0, 1 / extra)
+            target, extra = jnp.where(jnp.isnan(target), after, target), jnp.full_like(extra, 1 / (told.mean() + 1e-12))
         states.append(recursion.advance(kernel, state, place, target, noise + extra))
         thought.append(after)
         place = w @ passed_on(H, way)
