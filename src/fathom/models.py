@@ -52,6 +52,7 @@ MODELS = {
     "dspp": Model(_DEEP, "deep sigma points: mixtures as predictions", "dspp:DSPP", classes=True),
     "sampling": Model(_DEEP, "DGPS: few rows, layers that can be looked at", "dgps:DGPS", classes=True),
     "sep": Model(_DEEP, "stochastic expectation propagation: no sampling", "sep:SEP", classes=True),
+    "sequential": Model(_DEEP, "a stream through layers: one pass, goes on", "sequential:Sequential", classes=True),
 }
 
 

@@ -118,6 +118,13 @@ class Online:
         with precision("float64"):
             return parts(law_of(self.plan, self.found), self.found.kernel, self.memory, X)
 
+    def functions(self, X: np.ndarray, n: int, seed: int) -> np.ndarray:
+        """Whole functions (n, N, P) drawn at the rows of X (N, D), without noise."""
+        from fathom.streams.answers import functions
+
+        with precision("float64"):
+            return functions(law_of(self.plan, self.found), self.plan.way, self.memory, X, n, seed)
+
     # -- files ---------------------------------------------------------------------------------------------------
 
     def to_state(self) -> tuple[Facts, dict[str, np.ndarray]]:
