@@ -97,7 +97,9 @@ class Online:
         from fathom.streams.rows import carried
 
         old, start = self.found, self.plan
-        self.found = parameters(old.kernel, *self.recent, start.varying, start.rng(self.watch.seen), None)
+        self.found = parameters(
+            start.kernel, *self.recent, start.varying, start.rng(self.watch.seen), start.keep, old.kernel
+        )
         self.next_look *= AGAIN
         with precision("float64"):
             self.memory = kept(carried(law_of(self.plan, old), law_of(self.plan, self.found), self.memory))
@@ -203,10 +205,10 @@ def begun(plan: Plan, found: Parameters, n_inputs: int, n_outputs: int) -> Onlin
 
 def learnt_from(plan: Plan, X: np.ndarray, Y: np.ndarray) -> Online:
     """Parameters and rows, both from X (N, D) and Y (N, P): as many episodes of the two as the plan asks for."""
-    found, keep = Parameters(plan.kernel, None, np.zeros(Y.shape[1])), plan.keep
+    found, before = Parameters(plan.kernel, None, np.zeros(Y.shape[1])), None
     for episode in range(plan.episodes):
-        found = parameters(found.kernel, X, Y, plan.varying, plan.rng(episode), keep)
-        keep = None
+        found = parameters(plan.kernel, X, Y, plan.varying, plan.rng(episode), plan.keep, before)
+        before = found.kernel
     stream = begun(plan, found, X.shape[1], Y.shape[1])
     if len(X):
         stream.go_on(X, Y)

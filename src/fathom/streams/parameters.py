@@ -6,16 +6,20 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fathom.base.optimise import maximise
+from fathom.gp.evidence import Evidence
 from fathom.gp.exact import leave_one_out
 from fathom.gp.learn import Settings, learn, posterior_of, with_noise
+from fathom.gp.starts import space
 from fathom.kernels.algebra import bind, terms
 from fathom.kernels.base import Kernel
 from fathom.kernels.combine import Sum, join
 from fathom.kernels.leaves import SE, WN, is_noise
+from fathom.kernels.vector import from_vector, to_vector
 
 MOST = 500  # rows whose evidence is looked at
 FEWEST = 20  # rows with all outputs; with fewer, rows that lack some serve as well
-RESTARTS = 3
+RESTARTS, ITERATIONS = 3, 200
 LOG_CHI2 = -1.2703628454614782  # mean of log ε² for a standard normal ε
 LOG_CHI2_VAR = np.pi**2 / 2  # and its variance
 
@@ -53,13 +57,26 @@ def some_rows(X: np.ndarray, Y: np.ndarray, rng: np.random.Generator) -> tuple[n
 
 
 def parameters(
-    kernel: Kernel, X: np.ndarray, Y: np.ndarray, varying: bool, rng: np.random.Generator, keep: tuple[bool, ...] | None
+    kernel: Kernel,
+    X: np.ndarray,
+    Y: np.ndarray,
+    varying: bool,
+    rng: np.random.Generator,
+    keep: tuple[bool, ...] | None = None,
+    before: Kernel | None = None,
 ) -> Parameters:
-    """Learn from rows in standard units; `keep` says which parameters of the kernel the caller has set."""
+    """Learn from rows in standard units.
+
+    `keep` says which parameters of the kernel the caller has set; one that was learnt `before` is climbed from too.
+    """
     X, Y = some_rows(X, Y, rng)
-    settings = Settings("zero", RESTARTS, 200)
-    kernel, _ = learn(with_noise(kernel), X, Y, rng, settings, keep)
-    return Parameters(kernel, *log_noise(kernel, X, Y, rng)) if varying else Parameters(kernel, None, np.zeros(Y.shape[1]))
+    kernel, result = learn(with_noise(kernel), X, Y, rng, Settings("zero", RESTARTS, ITERATIONS), keep)
+    if before is not None:
+        again = maximise(Evidence(before, X, Y, "zero"), [to_vector(before)], space(before, X), ITERATIONS)
+        kernel = from_vector(before, again.vector) if again.value > result.value else kernel
+    if not varying:
+        return Parameters(kernel, None, np.zeros(Y.shape[1]))
+    return Parameters(kernel, *log_noise(kernel, X, Y, rng))
 
 
 def log_noise(kernel: Kernel, X: np.ndarray, Y: np.ndarray, rng: np.random.Generator) -> tuple[Kernel, np.ndarray]:
@@ -74,7 +91,7 @@ def log_noise(kernel: Kernel, X: np.ndarray, Y: np.ndarray, rng: np.random.Gener
     level = z.mean(0)
     spread = float(z.std()) or 1.0
     start = bind(SE() + WN(variance=min(LOG_CHI2_VAR / spread**2, 0.9)), X.shape[1])
-    fitted, _ = learn(start, X, (z - level) / spread, rng, Settings("zero", RESTARTS, 200))
+    fitted, _ = learn(start, X, (z - level) / spread, rng, Settings("zero", RESTARTS, ITERATIONS))
     smooth = [term for term in terms(fitted) if not is_noise(term)]
     found = join(Sum, [term.replace(variance=term.variance * spread**2) for term in smooth])
     return found, level

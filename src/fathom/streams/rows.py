@@ -179,21 +179,23 @@ def _hidden(
 
 
 def told_by(H: Array, w: Array) -> tuple[Array, Array]:
-    """Pseudo-observations (W) with variances that take particles (S, W) of equal weight to the weights w.
-
-    1/τ with τ = 1/v' − 1/v, at (m'/v' − m/v)/τ; NaN where the weights tell nothing (τ ≤ 0).
-    """
+    """Pseudo-observations (W) with variances that take particles (S, W) of equal weight to the weights w."""
     m, m_new = H.mean(0), w @ H
-    v, v_new = ((H - m) ** 2).mean(0), w @ (H - m_new) ** 2
-    return _message(m, v, m_new, v_new)
+    return _message(m, ((H - m) ** 2).mean(0), m_new, w @ (H - m_new) ** 2)
 
 
 def _message(m: Array, v: Array, m_new: Array, v_new: Array) -> tuple[Array, Array]:
+    """The Gaussian observation and its variance that take the moments m, v to the new ones; NaN for no message.
+
+    1/τ with τ = 1/v' − 1/v, at (m'/v' − m/v)/τ. Where the variance does not shrink no Gaussian does; then τ is small
+    and the mean alone is met, or a row that speaks of large noise would be passed over.
+    """
     v, v_new = jnp.maximum(v, 1e-12), jnp.maximum(v_new, 1e-12)
-    tau = 1 / v_new - 1 / v
-    tells = tau > 1e-6 / v
+    tau, shift = 1 / v_new - 1 / v, (m_new - m) ** 2 / v
+    tau = jnp.where(tau > 1e-6 / v, tau, 0.5 * shift / v)
+    tells = tau > 1e-9 / v
     tau = jnp.where(tells, tau, 1.0)
-    return jnp.where(tells, (m_new / v_new - m / v) / tau, jnp.nan), 1 / tau
+    return jnp.where(tells, (m_new * (1 / v + tau) - m / v) / tau, jnp.nan), 1 / tau
 
 
 def _told_of_noise(law: Law, z: Array, share: Array, before: Array, y: Array) -> tuple[Array, Array]:

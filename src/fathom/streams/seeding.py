@@ -12,7 +12,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from fathom.gp.learn import with_noise
 from fathom.streams.online import Online, Plan, begun
 from fathom.streams.parameters import Parameters, parameters
 
@@ -22,7 +21,7 @@ SHARE = 0.25  # of the rows that begin an episode, at most
 def learnt_deeply(plan: Plan, X: np.ndarray, Y: np.ndarray) -> Online:
     """A stream with hidden layers after its episodes over X (N, D) and Y (N, P)."""
     thought = [principal(X, Y, width, plan.rng(0)) for width in plan.widths]
-    found = Parameters(plan.kernel, None, np.zeros(Y.shape[1]), plan.hidden)
+    found: Parameters | None = None
     for episode in range(plan.episodes):
         rng = plan.rng(episode)
         order = rng.permutation(len(X))
@@ -59,15 +58,21 @@ def inputs_of(plan: Plan, X: np.ndarray, thought: list[np.ndarray]) -> list[np.n
 
 
 def layer_by_layer(
-    plan: Plan, found: Parameters, X: np.ndarray, thought: list[np.ndarray], Y: np.ndarray, rng: np.random.Generator
+    plan: Plan,
+    before: Parameters | None,
+    X: np.ndarray,
+    thought: list[np.ndarray],
+    Y: np.ndarray,
+    rng: np.random.Generator,
 ) -> Parameters:
     """The parameters of every layer from the pairs of what it sees and what it is thought to say."""
-    seen = inputs_of(plan, X, thought)
+    seen, old = inputs_of(plan, X, thought), [None] * len(thought) if before is None else before.hidden
     hidden = tuple(
-        parameters(with_noise(kernel), inputs, H, False, rng, None).kernel
-        for kernel, inputs, H in zip(found.hidden, seen[:-1], thought, strict=True)
+        parameters(kernel, inputs, H, False, rng, None, learnt).kernel
+        for kernel, inputs, H, learnt in zip(plan.hidden, seen[:-1], thought, old, strict=True)
     )
-    return parameters(found.kernel, seen[-1], Y, plan.varying, rng, None)._replace(hidden=hidden)
+    last = None if before is None else before.kernel
+    return parameters(plan.kernel, seen[-1], Y, plan.varying, rng, None, last)._replace(hidden=hidden)
 
 
 def seed_layers(stream: Online, seen: list[np.ndarray], said: list[np.ndarray]) -> None:
