@@ -13,7 +13,7 @@ from fathom.deep.predict import padded
 from fathom.gp.exact import additive_parts
 from fathom.kernels.base import Kernel
 from fathom.streams.recursion import State
-from fathom.streams.rows import NODES, Law, Memory, densities, passed_on, through, together
+from fathom.streams.rows import NODES, Law, Memory, densities, passed_on, smoothed, through, together
 from fathom.streams.way import Way
 
 ROWS = 25_600  # particles times rows of one compiled answer
@@ -50,7 +50,8 @@ def _answer(law: Law, way: Way, memory: Memory, X: Array, observed: bool) -> tup
         noise = noise if observed else jnp.zeros_like(noise[..., :1])
         log_weights = log_weights if observed else jnp.zeros(1)
         split = (len(inputs), len(X), mean.shape[-1])
-        return mean.reshape(split), var.reshape(split), noise.reshape(*split, -1), jnp.exp(log_weights)
+        mean, var = smoothed(mean.reshape(split), var.reshape(split))
+        return mean, var, noise.reshape(*split, -1), jnp.exp(log_weights)
 
     mean, var, noise, weights = jax.vmap(one)(memory)  # (E, S, N, P), …, (E, S, N, P, K) and (E, K)
     whole = var + noise @ weights[0]

@@ -81,11 +81,16 @@ class Online:
         from fathom.streams.rows import learn_rows
 
         with precision("float64"):
-            memory, told = learn_rows(law_of(self.plan, self.found), self.plan.way, self.memory, X, Y)
+            memory, told = learn_rows(self._law(), self.plan.way, self.memory, X, Y)
         self.memory = kept(memory)
         self.watch.look((Y - told.mean) / np.sqrt(told.var), np.asarray(told.log_density))
         self.recent = tuple(np.concatenate([a, b])[-MOST:] for a, b in zip(self.recent, (X, Y), strict=True))  # type: ignore[assignment]
         return told
+
+    def _law(self) -> Law:
+        from fathom.streams.rows import law_of
+
+        return law_of(self.found, self.plan.rates, self.plan.seed)
 
     def _apart(self) -> None:
         """Give every output a covariance of its own; so far they are equal."""
@@ -97,12 +102,14 @@ class Online:
         from fathom.streams.rows import carried
 
         old, start = self.found, self.plan
+        with precision("float64"):
+            old_law = self._law()
         self.found = parameters(
             start.kernel, *self.recent, start.varying, start.rng(self.watch.seen), start.keep, old.kernel
         )
         self.next_look *= AGAIN
         with precision("float64"):
-            self.memory = kept(carried(law_of(self.plan, old), law_of(self.plan, self.found), self.memory))
+            self.memory = kept(carried(old_law, self._law(), self.memory))
 
     # -- answers -------------------------------------------------------------------------------------------------
 
@@ -111,21 +118,21 @@ class Online:
         from fathom.streams.answers import predict
 
         with precision("float64"):
-            return predict(law_of(self.plan, self.found), self.plan.way, self.memory, X, observed)
+            return predict(self._law(), self.plan.way, self.memory, X, observed)
 
     def parts(self, X: np.ndarray) -> tuple[tuple[Kernel, ...], np.ndarray, np.ndarray]:
         """The additive parts of the kernel with their posterior means (parts, N, P) and variances at X (N, D)."""
         from fathom.streams.answers import parts
 
         with precision("float64"):
-            return parts(law_of(self.plan, self.found), self.found.kernel, self.memory, X)
+            return parts(self._law(), self.found.kernel, self.memory, X)
 
     def functions(self, X: np.ndarray, n: int, seed: int) -> np.ndarray:
         """Whole functions (n, N, P) drawn at the rows of X (N, D), without noise."""
         from fathom.streams.answers import functions
 
         with precision("float64"):
-            return functions(law_of(self.plan, self.found), self.plan.way, self.memory, X, n, seed)
+            return functions(self._law(), self.plan.way, self.memory, X, n, seed)
 
     # -- files ---------------------------------------------------------------------------------------------------
 
@@ -176,30 +183,13 @@ def kept(memory: Memory) -> Memory:
     return found
 
 
-def law_of(plan: Plan, found: Parameters) -> Law:
-    """What is held fixed while rows pass, as arrays of JAX."""
-    import jax
-    import jax.numpy as jnp
-
-    import fathom.kernels.pytree  # noqa: F401  (kernels are PyTrees from here on)
-    from fathom.streams.rows import Law
-
-    def arrays(kernel: Kernel) -> Kernel:
-        made: Kernel = jax.tree.map(lambda leaf: jnp.asarray(leaf, float), kernel)
-        return made
-
-    noise = None if found.log_noise is None else arrays(found.log_noise)
-    hidden = tuple(map(arrays, found.hidden))
-    key = jax.random.key(plan.seed) if hidden else None
-    return Law(hidden, arrays(found.kernel), noise, jnp.asarray(found.level), jnp.asarray(plan.rates), key)
-
-
 def begun(plan: Plan, found: Parameters, n_inputs: int, n_outputs: int) -> Online:
     """A stream before its first row; its parameters stay until they are told to be looked at."""
-    from fathom.streams.rows import begin
+    from fathom.streams.rows import begin, law_of
 
     with precision("float64"):
-        memory = kept(begin(law_of(plan, found), plan.widths, plan.budget, n_inputs, n_outputs))
+        law = law_of(found, plan.rates, plan.seed)
+        memory = kept(begin(law, plan.widths, plan.budget, n_inputs, n_outputs))
     return Online(plan, found, memory, Watch(), (np.zeros((0, n_inputs)), np.zeros((0, n_outputs))), NEVER)
 
 

@@ -95,3 +95,4 @@ def log_noise(kernel: Kernel, X: np.ndarray, Y: np.ndarray, rng: np.random.Gener
     smooth = [term for term in terms(fitted) if not is_noise(term)]
     found = join(Sum, [term.replace(variance=term.variance * spread**2) for term in smooth])
     return found, level
+

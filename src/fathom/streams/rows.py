@@ -12,16 +12,19 @@ weights follow how well each has foretold the rows so far.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+import fathom.kernels.pytree  # noqa: F401  (kernels are PyTrees from here on)
 from fathom.base.arrays import Array
 from fathom.base.compiling import compiled
 from fathom.kernels.base import Kernel
 from fathom.streams import recursion
+from fathom.streams.parameters import Parameters
 from fathom.streams.recursion import State
 from fathom.streams.way import Way
 
@@ -62,6 +65,19 @@ class Foretold(NamedTuple):
     effective: Array  # (N) effective number of particles
 
 
+def law_of(found: Parameters, rates: Sequence[float], seed: int = 0) -> Law:
+    """Parameters as arrays of JAX."""
+
+    def arrays(kernel: Kernel) -> Kernel:
+        made: Kernel = jax.tree.map(lambda leaf: jnp.asarray(leaf, float), kernel)
+        return made
+
+    noise = None if found.log_noise is None else arrays(found.log_noise)
+    key = jax.random.key(seed) if found.hidden else None
+    hidden = tuple(map(arrays, found.hidden))
+    return Law(hidden, arrays(found.kernel), noise, jnp.asarray(found.level), jnp.asarray(rates), key)
+
+
 def begin(law: Law, widths: tuple[int, ...], budget: int, n_inputs: int, n_outputs: int) -> Memory:
     """The memory before any row; where noise varies, every output has a covariance of its own, as hidden units have."""
 
@@ -97,6 +113,20 @@ def through(
     return inputs, tuple(drawn)
 
 
+def smoothed(mean: Array, var: Array) -> tuple[Array, Array]:
+    """Particles (S, …) drawn together and widened, with the same mean and variance as before (West 1993).
+
+    Where the last layer has hardly any noise, a particle is a spike, and rows fall between them.
+    """
+    n = len(mean)
+    if n == 1:
+        return mean, var
+    h2 = (1.06 * n**-0.2) ** 2
+    middle = mean.mean(0)
+    between = ((mean - middle) ** 2).mean(0)
+    return middle + (1 - min(h2, 0.9)) ** 0.5 * (mean - middle), var + min(h2, 0.9) * between
+
+
 def densities(law: Law, f: State, g: State | None, X: Array) -> tuple[Array, Array, Array, Array]:
     """Means and variances (N, P) of the last function, and variances (N, P, K) of the noise with log weights (K)."""
     mean, var = recursion.moments(law.kernel, f, X)
@@ -117,6 +147,7 @@ def _learnt(law: Law, way: Way, memory: Memory, rate: Array, x: Array, y: Array)
     inputs, drawn = through(law, way, hidden, x[None], key)
     inputs, drawn = inputs[:, 0], tuple(H[:, 0] for H in drawn)  # (S, W) each
     mean, var, noise, log_weights = densities(law, f, memory.g, inputs)
+    mean, var = smoothed(mean, var)
     parts, alone = _scored(y, mean, var[..., None] + noise, log_weights)  # (S, P, K) and (S, P)
     log_w = jax.nn.log_softmax(alone.sum(1))
     told = _foretold(mean, var + noise @ jnp.exp(log_weights), alone, log_w)
