@@ -2,14 +2,21 @@
 
 import copy
 import dataclasses
+import functools
+import json
+import re
+import zipfile
 
 import numpy as np
 import pytest
+from safetensors.numpy import load as unpacked
+from safetensors.numpy import save as packed
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import fathom
 from fathom import DeepGPClassifier, DeepGPRegressor, GPRegressor, SparseGPRegressor, metrics
 from fathom.deep.predict import AS_LEARNT
+from fathom.estimators.modelfile import ModelFileError
 from fathom.inference import DGPS, DSPP, DSVI, ODSVGP, PEP, SEP, SVGP, Gamma, Training, method
 
 RNG = np.random.default_rng(0)
@@ -169,6 +176,65 @@ def test_a_classifier_in_a_file(tmp_path):
     again = fathom.load(tmp_path / "c.fathom")
     assert np.array_equal(again.predict(X), model.predict(X))
     assert list(again.classes_) == ["down", "up"]
+
+
+def with_arrays(path, changes, **described):
+    """The model file with other arrays, and other entries of its description."""
+    with zipfile.ZipFile(path) as archive:
+        description, arrays = json.loads(archive.read("model.json")), unpacked(archive.read("arrays.safetensors"))
+    for place, value in described.items():
+        *way, last = place.split("__")
+        functools.reduce(dict.__getitem__, way, description)[last] = value
+    damaged = path.with_name("damaged.fathom")
+    with zipfile.ZipFile(damaged, "w") as archive:
+        archive.writestr("model.json", json.dumps(description))
+        archive.writestr("arrays.safetensors", packed(arrays | {k: change(arrays[k]) for k, change in changes.items()}))
+    return damaged
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("changes", "described", "message"),
+    [
+        ({"model.0": lambda a: a + 1e5}, {}, "the model answers with NaN or infinity"),
+        ({"model.0": lambda a: a[:, :1]}, {}, "the shapes of the arrays of layer 1 do not fit together"),
+        ({"model.1": lambda a: a[:, :4]}, {}, "the shapes of the arrays of layer 1 do not fit together"),
+        ({"model.1": lambda a: a[0]}, {}, "the shapes of the arrays of layer 1 do not fit together"),
+        ({"model.2": lambda a: a.astype(float) * 1e300}, {}, "its numbers are too large for its precision"),
+        ({}, {"classes": ["up"]}, "'classes' must be a list of two or more different labels"),
+        ({}, {"classes": ["up", "down", "no"]}, "CheckpointError: array model.5 is missing"),
+        ({}, {"learnt__scales": [[0.0, 1.0]]}, "'scales' must be pairs of a positive factor and its share"),
+        ({}, {"learnt__weights": [-1.0]}, "'weights' must be shares of models"),
+        ({}, {"inference__name": "vfe"}, "its inference must be one of dsvi, dspp, sampling, sep, not 'vfe'"),
+        ({}, {"params__widths": [10**9]}, "'widths' ask for more than the "),
+        ({}, {"params__n_inducing": "many"}, "'n_inducing' must be a whole number, not 'many'"),
+        ({}, {"last": [1.0]}, "'last' has 1 numbers, not 2"),
+    ],
+)
+def test_a_damaged_classifier_is_refused(tmp_path, saved_classifier, changes, described, message):
+    with pytest.raises(ModelFileError, match=re.escape(f"is damaged: {message}")):
+        fathom.load(with_arrays(saved_classifier, changes, **described))
+
+
+@pytest.fixture(scope="module")
+def saved_classifier(tmp_path_factory):
+    path = tmp_path_factory.mktemp("classifier") / "c.fathom"
+    fathom.save(classifier("dspp", widths=(), n_steps=2).fit(X, y > 10), path)
+    return path
+
+
+@pytest.mark.slow
+def test_a_damaged_sparse_model_is_refused(tmp_path):
+    path = tmp_path / "m.fathom"
+    fathom.save(make("vfe", n_steps=1).fit(X[:30], y[:30]), path)
+    for changes, described, message in (
+        ({"inner": lambda a: a[:3]}, {}, "array 'inner' has shape (3, 8), not (8, 8)"),
+        ({"inner": np.zeros_like}, {}, "LinAlgError: singular matrix"),
+        ({}, {"scaler__y_mean": [1.0, 2.0], "scaler__y_sd": [1.0, 2.0]}, "the scaling is that of 2 outputs"),
+        ({}, {"learnt__history": [1]}, "each of 'history' must be an object, not 1"),
+    ):
+        with pytest.raises(ModelFileError, match=re.escape(f"is damaged: {message}")):
+            fathom.load(with_arrays(path, changes, **described))
 
 
 @pytest.mark.slow
@@ -348,30 +414,34 @@ def test_double_precision_leaves_the_configuration_alone():
     ("settings", "message"),
     [
         ({"inference": "magic"}, "inference must be one of dsvi, gamma, dspp, sampling, sep, not 'magic'"),
-        ({"dtype": "float16"}, "dtype must be 'float32' or 'float64', not 'float16'"),
-        ({"mean": "cubic"}, "mean must be one of linear, zero, not 'cubic'"),
-        ({"widths": (0,)}, "widths must be 1 or more, not (0,)"),
-        ({"widths": "many"}, "widths must be a tuple of numbers or 'auto', not 'many'"),
-        ({"n_inducing": 0}, "n_inducing must be at least 1, not 0"),
-        ({"training": Training(n_steps=0)}, "n_steps must be at least 1 (or None), not 0"),
-        ({"training": Training(batch_size=0)}, "batch_size must be at least 1, not 0"),
+        ({"dtype": "float16"}, "dtype must be None, 'float32' or 'float64', not 'float16'"),
+        ({"mean": "cubic"}, "mean must be 'linear' or 'zero', not 'cubic'"),
+        ({"widths": (0,)}, "widths must be 'auto' or a tuple of integers of at least 1, not (0,)"),
+        ({"widths": "many"}, "widths must be 'auto' or a tuple of integers of at least 1, not 'many'"),
+        ({"n_inducing": 0}, "n_inducing must be None or an integer of at least 1, not 0"),
+        ({"training": Training(n_steps=0)}, "n_steps must be None or an integer of at least 1, not 0"),
+        ({"training": Training(batch_size=0)}, "batch_size must be an integer of at least 1, not 0"),
         (
             {"training": Training(validation_fraction=1.0)},
-            "validation_fraction must be at least 0 and below 1, not 1.0",
+            "validation_fraction must be None or a number of at least 0 and below 1, not 1.0",
         ),
         ({"features": "resnet"}, "features must be None, a module or one of dkl, dkl-small, not 'resnet'"),
         ({"kernel": ("SE", "SE", "SE")}, "3 kernels for 2 layers: give one, or one for each layer"),
         ({"inference": SVGP()}, "inference='svgp' has no hidden layers: use widths=(), or SparseGPRegressor"),
-        ({"inference": DSPP("qr9")}, "quadrature must be one of qr1, qr2, qr3, gauss-hermite, not 'qr9'"),
-        ({"inference": DSPP(n_quadrature=0)}, "n_quadrature must be at least 1 (or None), not 0"),
-        ({"inference": DSPP(beta="most")}, "beta must be a number of 0 or more, or 'cv', not 'most'"),
-        ({"inference": DSVI(n_samples=0)}, "n_samples must be at least 1, not 0"),
-        ({"inference": Gamma(gamma=1.0)}, "gamma must be above 1, not 1.0"),
-        ({"inference": SEP(power=0.0)}, "power must be above 0 and at most 1, not 0.0"),
-        ({"inference": SEP(n_sweeps=-1)}, "n_sweeps must be 0 or more, not -1"),
-        ({"inference": DGPS(n_samples=0)}, "n_samples must be at least 1, not 0"),
-        ({"inference": DGPS(n_restarts=0)}, "n_restarts must be at least 1, not 0"),
-        ({"inference": DGPS(optimizer="sgd")}, "optimizer must be 'lbfgs' or 'adam', not 'sgd'"),
+        ({"inference": DSPP("qr9")}, "quadrature must be 'qr1', 'qr2', 'qr3' or 'gauss-hermite', not 'qr9'"),
+        (
+            {"inference": DSPP("qr1"), "widths": (20,)},
+            "n_quadrature=3 with quadrature='qr1' and widths (20,) makes too many points",
+        ),
+        ({"inference": DSPP(n_quadrature=0)}, "n_quadrature must be None or an integer of at least 1, not 0"),
+        ({"inference": DSPP(beta="most")}, "beta must be 'cv' or a number of at least 0, not 'most'"),
+        ({"inference": DSVI(n_samples=0)}, "n_samples must be an integer of at least 1, not 0"),
+        ({"inference": Gamma(gamma=1.0)}, "gamma must be a number above 1, not 1.0"),
+        ({"inference": SEP(power=0.0)}, "power must be a number above 0 and at most 1, not 0.0"),
+        ({"inference": SEP(n_sweeps=-1)}, "n_sweeps must be an integer of at least 0, not -1"),
+        ({"inference": DGPS(n_samples=0)}, "n_samples must be an integer of at least 1, not 0"),
+        ({"inference": DGPS(n_restarts=0)}, "n_restarts must be an integer of at least 1, not 0"),
+        ({"inference": DGPS(optimizer="sgd")}, "optimizer must be None, 'lbfgs' or 'adam', not 'sgd'"),
         ({"inference": DGPS(estimator="best")}, "estimator must be 'factorised' or 'joint', not 'best'"),
         ({"inference": DGPS(prior="flat")}, "prior must be 'whitened' or 'density', not 'flat'"),
         ({"inference": DGPS(posterior="sure")}, "posterior must be 'laplace' or 'point', not 'sure'"),
@@ -386,8 +456,8 @@ def test_wrong_settings_are_named(settings, message):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"inference": ODSVGP(n_mean=0)}, "n_mean must be at least 1, not 0"),
-        ({"inference": PEP(power=2)}, "power must be between 0 (VFE) and 1 (FITC), not 2"),
+        ({"inference": ODSVGP(n_mean=0)}, "n_mean must be an integer of at least 1, not 0"),
+        ({"inference": PEP(power=2)}, "power must be a number of at least 0 and at most 1, not 2"),
         (
             {"inference": "vfe", "training": Training(batch_size=10)},
             "batch_size means nothing to 'vfe'; it knows n_steps",

@@ -199,7 +199,7 @@ def test_what_bad_data_get(change, message):
         ({"mean": "linear"}, ValueError, "mean must be 'constant' or 'zero', not 'linear'"),
         ({"engine": "torch"}, ValueError, "engine must be 'numpy' or 'jax', not 'torch'"),
         ({"kernel": "SE + Foo"}, ValueError, "cannot read kernel 'SE \\+ Foo'"),
-        ({"kernel": 3}, TypeError, "kernel must be text or a Kernel, not int"),
+        ({"kernel": 3}, TypeError, "kernel must be text or a Kernel, not 3"),
         ({"kernel": "SE[1]"}, ValueError, r"SE\[1\] asks for input 1, but there are 1"),
     ],
 )

@@ -1,13 +1,18 @@
 """Model files: the round trip, and what truncated, foreign and unwritable files get."""
 
 import json
+import os
+import struct
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors.numpy import load as unpacked
+from safetensors.numpy import save as packed
 
 import fathom
-from fathom.estimators.modelfile import ModelFileError
+from fathom.estimators.modelfile import ModelFileError, Size
 
 
 @pytest.fixture(scope="module")
@@ -51,13 +56,30 @@ def test_it_is_json_and_arrays_only(model, tmp_path):
     assert description["model"] == "GPRegressor"
 
 
-def rewritten(fitted, path, changes):
+def rewritten(fitted, path, changes, arrays=None):
     fathom.save(fitted, path)
     with zipfile.ZipFile(path) as archive:
-        description, arrays = json.loads(archive.read("model.json")), archive.read("arrays.safetensors")
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("model.json", json.dumps(description | changes))
+        description, held = json.loads(archive.read("model.json")), unpacked(archive.read("arrays.safetensors"))
+    if callable(changes):
+        changes(description)
+        changes = {}
+    zipped(path, json.dumps(description | changes), packed(held | (arrays or {})))
+
+
+def zipped(path, description, arrays, how=zipfile.ZIP_DEFLATED):
+    with zipfile.ZipFile(path, "w", how) as archive:
+        archive.writestr("model.json", description)
         archive.writestr("arrays.safetensors", arrays)
+
+
+def told(path):
+    """What loading says, which must be one line that names the file."""
+    with pytest.raises(ModelFileError) as problem:
+        fathom.load(path)
+    said = str(problem.value)
+    assert "\n" not in said
+    assert str(path) in said
+    return said.removeprefix(f"{path} ")
 
 
 @pytest.mark.parametrize(
@@ -80,6 +102,157 @@ def test_what_a_foreign_description_gets(model, tmp_path, changes, message):
         fathom.load(path)
     assert message in str(problem.value)
     assert "\n" not in str(problem.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"model": []}, "holds a model of unknown kind []; known are GPRegressor, "),
+        ({"version": "x" * 99}, "has format version 'xxxxx"),
+        ({"version": 9, "fathom": "9\n"}, "this Fathom reads 1: open it with Fathom of another version"),
+        ({"scaler": []}, "is damaged: 'scaler' must be an object, not []"),
+        ({"params": None}, "is damaged: 'params' must be an object, not None"),
+        ({"params": {"depth": 1}}, "is damaged: TypeError: GPRegressor.__init__() got an unexpected keyword"),
+        ({"single": 1}, "is damaged: 'single' must be true or false, not 1"),
+        ({"kernel": 3}, "is damaged: 'kernel' must be text, not 3"),
+        ({"kernel": "(" * 300 + "SE" + ")" * 300}, "more than 50 parentheses inside each other"),
+        ({"kernel": "SE(lengthscale=1e-320)"}, "NotPositiveDefinite: the covariance of row 0 is not finite"),
+        ({"names": ["a", "b"]}, "is damaged: 2 inputs have names, the model has 1"),
+        ({"columns": {"names": 3}}, "DataError: the stored column description is damaged ('names' must be"),
+        (lambda d: d.pop("kernel"), "is damaged: 'kernel' is missing"),
+        (lambda d: d["scaler"].update(x_sd=[0.0]), "scaling is damaged (a standard deviation must be positive)"),
+        (lambda d: d["scaler"].update(y_mean=[1.0, 2.0]), "scaling is damaged ('y_sd' has 1 numbers, not 2)"),
+        (lambda d: d["scaler"].update(x_mean=[1, 2], x_sd=[1, 2]), "the scaling is that of 2 inputs, the model has 1"),
+        (lambda d: d["scaler"].update(x_mean=[float("nan")]), "each of 'x_mean' must be finite, not nan"),
+        (lambda d: d["scaler"].update(y_sd=[10**400]), "each of 'y_sd' must be finite, not inf"),
+        (lambda d: d["columns"]["rule"].update(step="long"), "damaged ('step' must be a number, not 'long')"),
+    ],
+)  # fmt: skip
+def test_what_a_damaged_description_gets(model, tmp_path, changes, message):
+    rewritten(model, tmp_path / "m", changes)
+    assert message in told(tmp_path / "m")
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"X": np.full((144, 1), np.nan)}, "is damaged: array 'X' holds NaN or infinity"),
+        ({"Y": np.zeros((144, 1), int)}, "is damaged: array 'Y' holds int64, not real numbers"),
+        ({"X": np.zeros((0, 1))}, "is damaged: array 'X' has shape (0, 1), not (any, any)"),
+        ({"Y": np.zeros((143, 1))}, "is damaged: array 'Y' has shape (143, 1), not (144, 1)"),
+        ({"X": np.zeros((20_000, 1))}, "is damaged: ValueError: 20000 rows need a matrix of 3 GB"),
+        ({"X": np.full((144, 1), 1e200)}, "is damaged: NotPositiveDefinite: the covariance of row 0 is not finite"),
+    ],
+)
+def test_what_damaged_arrays_get(model, tmp_path, arrays, message):
+    rewritten(model, tmp_path / "m", {}, arrays)
+    assert message in told(tmp_path / "m")
+
+
+def test_what_a_file_that_expands_gets(model, tmp_path):
+    path = tmp_path / "m"
+    zipped(path, json.dumps({"format": "fathom"}) + " " * 20_000_000, b"")
+    assert told(path) == "is damaged: its model.json is said to expand to 20 MB"
+    zipped(path, "{}", bytes(100), zipfile.ZIP_BZIP2)
+    assert told(path) == "is damaged: its model.json is compressed in a way that Fathom does not use"
+    fathom.save(model, path)
+    found = bytearray(path.read_bytes())
+    struct.pack_into("<L", found, found.rfind(b"PK\x01\x02") + 24, 2**32 - 1)  # what the directory says of the arrays
+    path.write_bytes(found)
+    assert told(path) == "is damaged: its arrays.safetensors is said to expand to 4295 MB"
+    zipped(path, "{}", struct.pack("<Q", 10**9) + bytes(100))
+    assert told(path) == "is damaged: its arrays.safetensors cannot be read (ValueError: a header of 1000000000 bytes)"
+
+
+def test_what_damaged_bytes_get(model, tmp_path):
+    path = tmp_path / "m"
+    fathom.save(model, path)
+    whole = path.read_bytes()
+    with zipfile.ZipFile(path) as archive:
+        starts = {info.filename: info.header_offset + 30 + len(info.filename) for info in archive.infolist()}
+    for name, start in starts.items():
+        for at in range(start, start + 300, 30):
+            path.write_bytes(whole[:at] + bytes([whole[at] ^ 255]) + whole[at + 1 :])
+            assert told(path).startswith(f"is damaged: its {name} cannot be unpacked (")
+
+
+def test_what_no_file_gets(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    assert told(tmp_path / "pipe") == "is not a file"
+    assert told(tmp_path) == "is not a file"
+
+
+def test_large_members_are_not_compressed(model, tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        "fathom.estimators.modelfile.MEMBERS", {"model.json": Size(10, 0), "arrays.safetensors": Size(10, 1)}
+    )
+    fathom.save(model, tmp_path / "m")
+    with zipfile.ZipFile(tmp_path / "m") as archive:
+        assert {info.compress_type for info in archive.infolist()} == {zipfile.ZIP_STORED}
+    assert told(tmp_path / "m").startswith("is damaged: its model.json is said to expand to 0 MB")
+
+
+def test_a_search_remembers_all_of_it(tmp_path):
+    x = np.arange(12.0)[:, None]
+    settings = {"base": ("SE", "Lin"), "backend": "serial", "n_jobs": 1}
+    model = fathom.KernelSearch(1, trace_path=tmp_path / "t.json", time_limit=None, random_state=3, **settings)
+    model.fit(x, np.sin(x[:, 0])).set_params(backend="dask", address="tcp://nowhere:1")  # where it might have run
+    fathom.save(model, tmp_path / "m")
+    again = fathom.load(tmp_path / "m")
+    assert again.get_params() == model.get_params() | {"trace_path": str(tmp_path / "t.json")}
+    np.testing.assert_array_equal(again.predict(x), model.predict(x))
+    for name, changes, message in (
+        ("members", {"members": [["SE", 1.0, 0]]}, "is damaged: ValueError: zip() argument 2 is shorter"),
+        ("weight", {"members": [["SE", "a", 0, False]]}, "is damaged: 'weight' must be a number, not 'a'"),
+        ("caution", {"caution": []}, "is damaged: 'caution' must be a number, not []"),
+        (
+            "trace",
+            {"trace": "[]"},
+            "is damaged: TraceError: the trace is not a trace of a search (a trace must be an object",
+        ),
+        ("noise", {"members": [["SE", 0.0, 0, False]]}, "is damaged: ValueError: weights must not all be zero"),
+    ):
+        rewritten(model, tmp_path / name, changes)
+        assert message in told(tmp_path / name)
+
+
+def test_parameters_may_come_from_numpy(tmp_path):
+    model = fathom.GPRegressor(n_restarts=np.int64(1), max_iterations=np.int64(5)).fit(
+        [[0.0], [1.0], [2.0]], [0.0, 1.0, 0.0]
+    )
+    fathom.save(model, tmp_path / "m")
+    assert fathom.load(tmp_path / "m").n_restarts == 1
+    model.engine = {1, 2}
+    with pytest.raises(ModelFileError, match=r"a model with \{1, 2\} for a parameter cannot be saved"):
+        fathom.save(model, tmp_path / "m")
+
+
+@pytest.mark.parametrize(
+    ("name", "mean", "std"),
+    [
+        ("vfe", [3.10525, 3.84443], [0.86633, 0.90208]),
+        ("dspp", [[2.61053, 0.5019], [2.61768, 0.50526]], [[1.34011, 0.67867], [1.34263, 0.6815]]),
+    ],
+)
+@pytest.mark.slow
+def test_files_of_format_1_are_read(name, mean, std, tmp_path):
+    """Written by the last version of that format, to the rows below."""
+    path = Path(__file__).parent / "format1" / f"{name}.fathom"
+    predictive = fathom.load(path).predict_dist(np.random.default_rng(0).standard_normal((14, 2))[:2])
+    np.testing.assert_allclose(predictive.mean(), mean, rtol=1e-4)
+    np.testing.assert_allclose(predictive.std(), std, rtol=1e-4)
+    with zipfile.ZipFile(path) as archive:
+        description = json.loads(archive.read("model.json"))
+        arrays = archive.read("arrays.safetensors")
+    for changes, message in (
+        ({"fit": None}, "is damaged: 'fit' must be an object, not None"),
+        (
+            {"params": description["params"] | {"inference": "best"}},
+            "is damaged: its inference must be one of fitc, vfe, ",
+        ),
+    ):
+        zipped(tmp_path / "m", json.dumps(description | changes), arrays)
+        assert message in told(tmp_path / "m")
 
 
 def test_what_a_file_that_is_none_gets(model, tmp_path):

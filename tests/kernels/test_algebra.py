@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given
 
 from fathom.kernels import (
+    Lin,
+    Sum,
     bind,
     canonical,
     from_vector,
@@ -21,6 +23,9 @@ from fathom.kernels import (
     to_vector,
     with_names,
 )  # fmt: skip
+from fathom.kernels.algebra import distribute
+from fathom.kernels.combine import n_terms
+from fathom.kernels.plan import Plan
 from tests.conftest import GRIDS
 from tests.kernels.strategies import trees
 
@@ -136,11 +141,27 @@ def test_what_binding_says(text, message):
         ("SE[age]", "input 'age' of SE is a name: bind the kernel to column names first"),
         ("SE[3]", "SE[3] asks for input 3, but there are 2 (0 to 1)"),
         ("Lin", "Lin looks at one input but gets 2: choose one, as in Lin[0]"),
+        ("SE(lengthscale=[1.0, 2.0, 3.0])", "SE: lengthscale has 3 values for 2 inputs"),
     ],
 )
 def test_what_evaluation_says(text, message):
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         parse(text).gram(np.zeros((3, 2)))
+
+
+def test_a_product_of_sums_that_explodes_is_refused():
+    many = parse("*".join(["(SE + Lin)"] * 30))
+    message = "^multiplied out, the kernel is a sum of over 5000 products: put fewer sums inside products$"
+    for multiplied in (terms, sum_of_products, simplify, distribute, lambda k: Plan(k, np.zeros((3, 1)))):
+        with pytest.raises(ValueError, match=message):
+            multiplied(many)
+    assert many.gram(np.zeros((3, 1))).shape == (3, 3)
+    assert n_terms(many) == 2**30
+    assert n_terms(parse("CP(SE + Lin, Per)*(C + WN)*SE")) == len(terms(parse("CP(SE + Lin, Per)*(C + WN)*SE"))) == 6
+
+
+def test_a_long_sum_is_no_explosion():
+    assert len(terms(Sum((Lin(),) * 6000))) == 6000
 
 
 def test_what_shapes_say():

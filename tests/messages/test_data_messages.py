@@ -199,11 +199,11 @@ def test_paths(write, tmp_path):
 
 
 def test_unreadable(write, monkeypatch):
-    def refuse(self):
+    def refuse(*_):
         raise PermissionError(13, "Permission denied")
 
     name = write(GOOD)
-    monkeypatch.setattr("pathlib.Path.read_bytes", refuse)
+    monkeypatch.setattr("fathom.data.source.os.open", refuse)
     assert message(load_csv, name) == "data.csv cannot be read (Permission denied): check its permissions"
 
 

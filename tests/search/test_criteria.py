@@ -113,7 +113,7 @@ def test_a_finalist_that_cannot_be_judged_is_out(monkeypatch):
 
 
 def test_an_unknown_criterion():
-    message = "criterion must be 'bic' or 'aic' or 'laplace' or 'cv', not 'dic'"
+    message = "criterion must be 'bic', 'aic', 'laplace' or 'cv', not 'dic'"
     with pytest.raises(ValueError, match=message):
         fathom.KernelSearch(criterion="dic", n_jobs=1).fit(np.arange(9.0)[:, None], np.arange(9.0) % 4)
 

@@ -362,10 +362,10 @@ def test_a_found_model_survives_its_file(model, tmp_path):
     ("settings", "message"),
     [
         ({"variant": "fast"}, "variant must be 'interpretability' or 'accuracy', not 'fast'"),
-        ({"criterion": "dic"}, "criterion must be 'bic' or 'aic' or 'laplace' or 'cv', not 'dic'"),
-        ({"depth": 0}, "depth and beam must be 1 or more, not 0 and 1"),
+        ({"criterion": "dic"}, "criterion must be 'bic', 'aic', 'laplace' or 'cv', not 'dic'"),
+        ({"depth": 0}, "depth must be an integer of at least 1, not 0"),
         ({"base": ("RBF",)}, "'RBF' is no base kernel of the search"),
-        ({"backend": "moon"}, "backend must be one of"),
+        ({"backend": "moon"}, "backend must be 'serial', 'processes', 'dask' or 'ray', not 'moon'"),
     ],
 )
 def test_what_bad_settings_get(settings, message):

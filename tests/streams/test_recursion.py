@@ -110,7 +110,9 @@ def test_the_row_that_leaves_is_the_one_the_others_foretell_best():
     K = np.asarray(KERNEL.gram(X)) * (1 + 1e-6 * np.eye(N))
     Q = np.linalg.inv(K)
     error = (Q @ np.asarray(before.mean)[:N]) / Q.diagonal()[:, None]
-    gone = set(range(N)) - {int(np.argmin(((X - a) ** 2).sum(1))) for a in np.asarray(after.A)[np.asarray(after.used) > 0]}
+    gone = set(range(N)) - {
+        int(np.argmin(((X - a) ** 2).sum(1))) for a in np.asarray(after.A)[np.asarray(after.used) > 0]
+    }
     assert gone == {int(np.argmin((error**2).sum(1)))}
 
 

@@ -58,7 +58,10 @@ def test_rows_one_by_one_equal_all_at_once_bit_for_bit(name):
 def test_a_linear_chain_of_gaussians_is_learnt_exactly_as_particles_grow():
     """y = 2(w x + ε) + η with 2 known: what the particles tell the layer of w is Bayesian regression on x."""
     rng = np.random.default_rng(1)
-    chain = law(hidden=("Lin(variance=1, location=0) + WN(variance=0.25)",), last="Lin(variance=4, location=0) + WN(variance=0.5)")
+    chain = law(
+        hidden=("Lin(variance=1, location=0) + WN(variance=0.25)",),
+        last="Lin(variance=4, location=0) + WN(variance=0.5)",
+    )
     chain = chain._replace(key=jax.random.key(0))
     memory = rows.begin(chain, (1,), 3, 1, 1)
     f = jax.tree.map(lambda leaf: leaf[0], memory.f)

@@ -15,6 +15,7 @@ Dask, Ray) are driven here through their own futures.
 from __future__ import annotations
 
 import pickle
+import re
 import signal
 import threading
 import time
@@ -55,7 +56,8 @@ def executor(
 ) -> Executor:
     """Where to run tasks.
 
-    - `n_jobs`: tasks at a time; None or −1 for all usable cores, or all of the cluster; 1 process runs "serial".
+    - `n_jobs`: tasks at a time; None or −1 for all usable cores, or all of the cluster; 1 process runs "serial". Of
+      processes there are never more than four for each core.
     - `address`: of the cluster's scheduler, such as `tcp://10.0.0.1:8786`.
     - `retries`: how often an item whose worker died is tried again.
     """
@@ -66,11 +68,21 @@ def executor(
         raise ValueError(f"n_jobs must be at least 1 (or None for all cores), not {n_jobs}")
     if retries < 0:
         raise ValueError(f"retries must be 0 or more, not {retries}")
-    if backend == "dask" and address is None:
-        raise ValueError("the Dask backend needs the address of a scheduler, such as tcp://10.0.0.1:8786")
+    _check_address(backend, address)
     if backend == "processes" and (n_jobs := n_jobs or usable_cores()) == 1:
         backend = "serial"
     return Executor(backend, n_jobs, address, retries)
+
+
+def _check_address(backend: str, address: str | None) -> None:
+    if backend == "dask" and address is None:
+        raise ValueError("the Dask backend needs the address of a scheduler, such as tcp://10.0.0.1:8786")
+    if address is None:
+        return
+    if backend in ("serial", "processes"):
+        raise ValueError(f"address {address!r} is for the Dask and Ray backends: {backend!r} runs on this machine")
+    if not re.fullmatch(r"([a-z]+://)?\S+:\d{1,5}(/\S*)?", address) and not (backend == "ray" and address == "auto"):
+        raise ValueError(f"address {address!r}: give a host and a port, such as tcp://10.0.0.1:8786")
 
 
 class Executor:
@@ -129,35 +141,37 @@ def _in_turn(task: Callable[..., Any], items: list[Any], on_done: OnDone | None,
 
 
 class _Interrupts:
-    """Holds Ctrl-C back until `answer` is called, or until the end.
+    """Holds Ctrl-C and SIGTERM back until `answer` is called, or until the end.
 
-    A KeyboardInterrupt that is raised inside `concurrent.futures.wait` can leave the locks of futures taken, and then
-    the thread that ends the workers waits for ever; raised inside a destructor it is lost. A second Ctrl-C is answered
-    at once. Signals belong to the main thread: in any other there is nothing to hold back.
+    An exception that is raised inside `concurrent.futures.wait` can leave the locks of futures taken, and then the
+    thread that ends the workers waits for ever; raised inside a destructor it is lost. A second Ctrl-C is answered at
+    once. Signals belong to the main thread: in any other there is nothing to hold back.
     """
 
     def __enter__(self) -> Self:
-        self._pending = False
-        self._old: Any = signal.getsignal(signal.SIGINT)
-        self._holds = callable(self._old) and threading.current_thread() is threading.main_thread()
-        if self._holds:
-            signal.signal(signal.SIGINT, self._note)
+        self._pending: list[int] = []
+        here = threading.current_thread() is threading.main_thread()
+        old = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM) if here}
+        self._old: dict[int, Any] = {number: handler for number, handler in old.items() if callable(handler)}
+        for number in self._old:
+            signal.signal(number, self._note)
         return self
 
     def _note(self, number: int, frame: Any) -> None:
-        if self._pending:
-            self._old(number, frame)
-        self._pending = True
+        if number in self._pending:
+            self._old[number](number, frame)
+        self._pending.append(number)
 
     def answer(self) -> None:
-        """Does what Ctrl-C would have done, if it came."""
+        """Does what the first signal would have done, if one came."""
         if self._pending:
-            self._pending = False
-            self._old(signal.SIGINT, None)
+            number = self._pending[0]
+            self._pending.clear()
+            self._old[number](number, None)
 
     def __exit__(self, kind: object, *rest: object) -> None:
-        if self._holds:
-            signal.signal(signal.SIGINT, self._old)
+        for number, handler in self._old.items():
+            signal.signal(number, handler)
         if kind is None:
             self.answer()
 

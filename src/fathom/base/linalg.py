@@ -318,7 +318,8 @@ def diagnose(K: np.ndarray) -> str:
     if np.any(diagonal <= 0):
         row = int(np.argmin(diagonal))
         return f"row {row} has no prior variance: the kernel vanishes there, or a column is constant"
-    correlation = K / np.sqrt(np.outer(diagonal, diagonal))
+    half = np.sqrt(diagonal)
+    correlation = K / half / half[:, None]
     np.fill_diagonal(correlation, 0)
     i, j = np.unravel_index(int(np.argmax(np.abs(correlation))), K.shape)
     if abs(correlation[i, j]) > 1 - 1e-9:

@@ -9,23 +9,29 @@ from __future__ import annotations
 import importlib
 import os
 import pickle
+import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Callable
+import threading
+import weakref
+from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Future
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
+from multiprocessing.connection import Connection
 from typing import Any
 
 import cloudpickle  # type: ignore[import-untyped]
 from joblib.externals import loky
+from joblib.externals.loky.backend import resource_tracker as tracker
 from threadpoolctl import ThreadpoolController
 
 ANSWER = 10.0  # seconds for a scheduler to answer
 PATIENCE = 60.0  # seconds that a cluster may be without a worker
+PER_CORE = 4  # more processes than that only wait for each other
 _ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMEXPR")}
 
 
@@ -84,9 +90,32 @@ class _Stored:
 _KEPT: dict[str, Any] = {}  # in a worker: the shared data of the latest map
 
 
-def _deaf() -> None:
-    """Ctrl-C reaches the whole process group, but only the parent should answer: it ends the workers."""
+def _serve(alive: Connection, parent: int) -> None:
+    """What a worker process begins with: Ctrl-C reaches the whole group, but only the parent answers; and it ends when
+    its parent does, however that ended: `alive` is one end of a pipe of which nobody else has the other."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(alive, parent), daemon=True).start()
+
+
+def _end_with(alive: Connection, parent: int) -> None:
+    try:
+        while not alive.poll(1.0) and os.getppid() == parent:
+            pass
+    finally:
+        os._exit(1)
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Processes started in here never see Ctrl-C, not even before they can ignore it; here it comes a moment later."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _package(module: str, title: str, extra: str) -> Any:
@@ -100,15 +129,24 @@ class Processes:
     """Processes of this machine, by loky: started afresh rather than forked, so that no lock of a thread is copied."""
 
     def __init__(self, address: str | None, n_jobs: int | None):
-        self._n, self._count = n_jobs or usable_cores(), 0
-        self._folder = tempfile.TemporaryDirectory(prefix="fathom-")
+        cores = usable_cores()
+        self._n, self._count = min(n_jobs or cores, PER_CORE * cores), 0
+        self._folder = tempfile.mkdtemp(prefix="fathom-")
+        tracker.register(self._folder, "folder")  # removed by another process, should this one be killed
+        self._remove_folder = weakref.finalize(self, _remove, self._folder)
         self._shared: _Stored | None = None
+        # this context never imports the caller's main module, which may load JAX
+        self._context = loky.backend.get_context("loky")
+        self._theirs, self._ours = self._context.Pipe(duplex=False)
         self._start()
 
     def _start(self) -> None:
-        # this context never imports the caller's main module, which may load JAX
         self._workers = loky.ProcessPoolExecutor(
-            self._n, context=loky.backend.get_context("loky"), initializer=_deaf, env=_ONE_THREAD
+            self._n,
+            context=self._context,
+            initializer=_serve,
+            initargs=(self._theirs, os.getpid()),
+            env=_ONE_THREAD,
         )
 
     def size(self) -> int:
@@ -122,19 +160,20 @@ class Processes:
         self._shared = None
         if shared is not None:
             self._count += 1  # a new name each time: workers know data by it
-            stored = _Stored(os.path.join(self._folder.name, f"shared-{self._count}"))
+            stored = _Stored(os.path.join(self._folder, f"shared-{self._count}"))
             with open(stored.path, "wb") as file:
                 file.write(cloudpickle.dumps(shared))
             self._shared = stored
 
     def submit(self, parcel: bytes) -> Future[bytes]:
         """Starts one item."""
-        try:
-            return self._workers.submit(_work, self._shared, parcel)
-        except BrokenProcessPool:  # one death breaks a pool for good
-            self._workers.shutdown(wait=True, kill_workers=True)
-            self._start()
-            return self._workers.submit(_work, self._shared, parcel)
+        with _undisturbed():
+            try:
+                return self._workers.submit(_work, self._shared, parcel)
+            except BrokenProcessPool:  # one death breaks a pool for good
+                self._workers.shutdown(wait=True, kill_workers=True)
+                self._start()
+                return self._workers.submit(_work, self._shared, parcel)
 
     def deaths(self, error: BaseException) -> int:
         """How many workers an item has lost when its future ends with this error; 0 for an ordinary error."""
@@ -143,7 +182,14 @@ class Processes:
     def close(self, kill: bool) -> None:
         """Ends the workers, or the connection to them."""
         self._workers.shutdown(wait=True, kill_workers=kill)
-        self._folder.cleanup()
+        self._ours.close()
+        self._theirs.close()
+        self._remove_folder()
+
+
+def _remove(folder: str) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    tracker.unregister(folder, "folder")
 
 
 class Dask:

@@ -1,7 +1,7 @@
 """The command line: parse, call, print.
 
-Nothing heavy loads before a command needs it, so that `fathom --help` answers at once. Failures and interrupts are
-turned into exit statuses in `console.py`.
+Nothing heavy loads before a command needs it, so that `fathom --help` answers at once. Failures are turned into exit
+statuses in `console.py`, signals in `stopping.py`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 import fathom
-from fathom.cli import console
+from fathom.cli import console, stopping
 from fathom.cli.bench import bench
 from fathom.cli.compare import compare
 from fathom.cli.datasets import datasets
@@ -31,8 +31,14 @@ app = typer.Typer(
 
 def main() -> None:
     """Run the command line; does not return."""
+    stopping.at_once()
+    console.any_terminal()
     console.keep_compiled()
-    app(prog_name="fathom")
+    try:
+        app(prog_name="fathom")
+    except SystemExit as end:
+        stopping.ended(end.code if isinstance(end.code, int) else 0)
+        raise
 
 
 def _version(asked: bool) -> None:

@@ -7,8 +7,10 @@ from typing import Annotated
 
 import typer
 
-from fathom.cli import console
+from fathom.base import files
+from fathom.cli import console, outputs
 from fathom.cli.options import Json
+from fathom.cli.outputs import Input, Output
 
 
 def _starting_with(incomplete: str) -> list[str]:
@@ -39,13 +41,15 @@ def bench(
         return
     benchmark = registry.find(name)
     out.mkdir(parents=True, exist_ok=True)
+    written = out / f"{benchmark.name}.json"
+    picture = written.with_suffix(".png")
+    outputs.check([Output(written), Output(picture)], [Input("the benchmark", (benchmark.path,))])
     with console.progress(benchmark.name) as step:
         result, module = registry.run(benchmark, quick, lambda text: step(text, 0.0))
-    written = out / f"{benchmark.name}.json"
-    with console.replacing(written) as path:
+    with files.replacing(written) as path:
         path.write_text(console.json_text(result) + "\n", encoding="utf-8")
     if hasattr(module, "plot"):
-        with console.replacing(written.with_suffix(".png")) as path:
+        with files.replacing(picture) as path:
             module.plot(result, path)
     if as_json:
         console.show_json(result)

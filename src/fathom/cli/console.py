@@ -1,4 +1,4 @@
-"""What the command line shows and how it fails: tables, progress, one-line errors, files written whole or not at all.
+"""What the command line shows and how it fails: tables, progress, one-line errors.
 
 Only the standard library and Typer load with this module: `fathom --help` has to answer at once.
 """
@@ -10,19 +10,21 @@ import math
 import os
 import platform
 import re
+import signal
 import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 from typer.core import TyperGroup
 
 from fathom.base import files
 from fathom.base.files import Facts
+from fathom.cli import stopping
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -32,10 +34,10 @@ if TYPE_CHECKING:
     from fathom.kernels.base import Kernel
 
 PACKAGE = Path(__file__).parents[1]
-INTERRUPTED = 130  # 128 + SIGINT, what shells expect
+ENOUGH = 141  # 128 + SIGPIPE: whoever read the output went away
 Step = Callable[[str, float], None]  # what is being done, and how much of the whole is done
 
-_written: list[Path] = []  # by the running command, for the line after an interrupt
+_aside = False  # standard output is a file that the command writes: what it says goes to standard error
 
 
 # -- failing -----------------------------------------------------------------------------------------------------
@@ -48,6 +50,10 @@ class Commands(TyperGroup):
         kwargs["standalone_mode"] = False  # else the parser prints usage errors itself, on several lines
         try:
             status = super().main(*args, **kwargs)
+            if sys.stdout is not None:
+                sys.stdout.flush()  # a full disk is told here, not after the end
+        except BrokenPipeError:
+            status = _hang_up()
         except Exception as problem:
             message = reason(problem)
             if message is None:
@@ -57,30 +63,42 @@ class Commands(TyperGroup):
         sys.exit(status if isinstance(status, int) else 0)
 
     def invoke(self, ctx: Any) -> object:  # Typer brings a Click of its own, or not
-        _written.clear()
+        aside(False)
+        files.forget()
         try:
             return super().invoke(ctx)
-        except KeyboardInterrupt:
-            complain(f"interrupted: {_saved()}")
-            raise typer.Exit(INTERRUPTED) from None
+        except BrokenPipeError:
+            raise typer.Exit(_hang_up()) from None
+        except KeyboardInterrupt:  # where `stopping.at_once` was not called: inside another program
+            complain(stopping.said(signal.SIGINT, files.abandon()))
+            raise typer.Exit(128 + signal.SIGINT) from None
 
 
 def reason(problem: Exception) -> str | None:
     """The one line for an expected failure; None for a bug, which deserves its traceback."""
     if hasattr(problem, "format_message"):  # the parser's own
         return _usage(problem)
-    if isinstance(problem, MemoryError):
+    if isinstance(problem, MemoryError) or "RESOURCE_EXHAUSTED" in str(problem):
         return _line(f"not enough memory ({problem}): use fewer rows")
+    if isinstance(problem, RuntimeError) and str(problem).startswith("Unable to initialize backend"):
+        return _line(f"{problem}; correct or unset JAX_PLATFORMS")
     if isinstance(problem, OSError):
         named = f"{problem.filename}: " if problem.filename else ""
         return _line(f"{named}{problem.strerror or problem}")
-    expected = isinstance(problem, ValueError) and (_is_ours(type(problem)) or _raised_here(problem))
+    expected = isinstance(problem, ValueError | TypeError) and (_is_ours(type(problem)) or _raised_here(problem))
     return _line(str(problem)) if expected else None
+
+
+def _hang_up() -> int:
+    """Say no more to standard output, whose reader went away; the status for it."""
+    with suppress(OSError, AttributeError, ValueError):  # a stream of the caller's need not have a number
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return ENOUGH
 
 
 def complain(message: str) -> None:
     """A line on standard error."""
-    print(message, file=sys.stderr)
+    print(_shown(message, sys.stderr), file=sys.stderr)
 
 
 def _is_ours(kind: type) -> bool:
@@ -109,35 +127,20 @@ def _line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _saved() -> str:
-    if not _written:
-        return "nothing was written, nothing is half-written"
-    return f"written so far, and complete: {', '.join(map(str, _written))}"
+# -- where it runs -----------------------------------------------------------------------------------------------------
 
 
-# -- files -------------------------------------------------------------------------------------------------------
+def any_terminal() -> None:
+    """What the terminal cannot show is printed as an escape: a name in Cyrillic is no reason to fail."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
 
 
-@contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """As `files.replacing`, for a file that the command names when it is interrupted later."""
-    check_folder(path)
-    with files.replacing(path) as temporary:
-        yield temporary
-    wrote(path)
-
-
-def check_folder(path: Path) -> None:
-    """Refuse an output whose folder is missing, before the work is done."""
-    if path.is_dir():
-        raise OSError(f"cannot write {path}: it is a folder; name a file in it")
-    if not path.parent.is_dir():
-        raise OSError(f"cannot write {path}: there is no folder {path.parent}; make it, or choose another --out")
-
-
-def wrote(path: Path) -> None:
-    """Remember a complete file, to be named if the command is interrupted later."""
-    _written.append(path)
+def aside(yes: bool = True) -> None:
+    """Speak on standard error, because standard output is a file that the command writes."""
+    global _aside
+    _aside = yes
 
 
 def keep_compiled() -> None:
@@ -145,7 +148,7 @@ def keep_compiled() -> None:
 
     Compiling is most of the time of a small fit. A cache that cannot be read or written is none: no word about it.
     """
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(home) / "fathom" / platform.node()))
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
     warnings.filterwarnings("ignore", message=".*persistent compilation cache")
@@ -156,12 +159,40 @@ def keep_compiled() -> None:
 
 def show_json(value: Facts) -> None:
     """One JSON object on standard output; numbers that JSON does not know become null."""
-    print(json_text(value))
+    say(json_text(value, ascii_only=not _knows_unicode()))
 
 
-def json_text(value: Facts) -> str:
+def json_text(value: Facts, ascii_only: bool = False) -> str:
     """A result as JSON text."""
-    return json.dumps(_plain(value), indent=1, ensure_ascii=False)
+    return json.dumps(_plain(value), indent=1, ensure_ascii=ascii_only)
+
+
+def show_csv(text: str) -> None:
+    """A table on standard output, in UTF-8 as it would stand in a file."""
+    if _knows_unicode() or not hasattr(sys.stdout, "buffer"):
+        print(text, end="")
+        return
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode())
+
+
+def say(text: str) -> None:
+    """A line for the reader."""
+    print(_shown(text, _stream()), file=_stream())
+
+
+def _shown(text: str, stream: TextIO | None) -> str:
+    """The text with escapes for what a stream cannot show: half a character in the name of a file."""
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    return text.encode(encoding, "backslashreplace").decode(encoding)
+
+
+def _stream() -> TextIO:
+    return sys.stderr if _aside else sys.stdout
+
+
+def _knows_unicode() -> bool:
+    return (getattr(_stream(), "encoding", None) or "utf-8").lower().startswith("utf")
 
 
 def _plain(value: object) -> object:
@@ -246,14 +277,14 @@ def _text(text: str, style: str = "") -> Text:
 def _print(*renderables: RenderableType) -> None:
     from rich.console import Console
 
-    console = Console(highlight=False)
+    console = Console(highlight=False, file=_stream())
     if console.is_terminal:
         console.print(*renderables, sep="\n")
         return
     console.width = 1000  # no reader's window to fit: lines are not broken, nor padded
     with console.capture() as captured:
         console.print(*renderables, sep="\n")
-    print("\n".join(line.rstrip() for line in captured.get().splitlines()))
+    say("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
 
 @contextmanager
@@ -266,7 +297,7 @@ def progress(what: str) -> Iterator[Step]:
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with stopping.drawing(), Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=None)
 
         def step(text: str, share: float) -> None:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fathom import models
-from fathom.cli import console
-from fathom.cli.options import Data, Drop, Json, Seed, Target, Time, completing
+from fathom.cli import console, outputs
+from fathom.cli.options import MANY, Data, Drop, Json, Seed, Target, Time, completing
+from fathom.cli.outputs import Output
 
 if TYPE_CHECKING:
     from fathom.base.files import Facts
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from fathom.estimators.base import Estimator
 
 FITTED = ("gp", *models.methods())  # what can be fitted without a search
+MOST_LAYERS, MOST_UNITS = 100, 1000  # beyond is a slip of the finger, and no machine's memory
 _LEAVE_ONE_OUT = ("NLL", "RMSE", "CRPS", "coverage90")
 
 
@@ -30,17 +32,22 @@ def fit(
     kernel: Annotated[
         str | None, typer.Option(help='In the kernel language, such as "SE*Per + Lin".', show_default="the model's own")
     ] = None,
-    out: Annotated[Path, typer.Option(help="The model file to write.")] = Path("model.fathom"),
+    out: Annotated[Path, typer.Option(help="The model file to write.", readable=False)] = Path("model.fathom"),
     target: Target = None,
     time_column: Time = None,
     drop: Drop = None,
     restarts: Annotated[
-        int | None, typer.Option(help="Of gp: optimisations of the evidence.", min=1, show_default="5")
+        int | None, typer.Option(help="Of gp: optimisations of the evidence.", min=1, max=MANY, show_default="5")
     ] = None,
     widths: Annotated[str | None, typer.Option(help="Of deep models: units of hidden layers, as 3,3; or auto.")] = None,
-    inducing: Annotated[int | None, typer.Option(help="Of sparse and deep models: inducing points.", min=1)] = None,
+    inducing: Annotated[
+        int | None, typer.Option(help="Of sparse and deep models: inducing points.", min=1, max=MANY)
+    ] = None,
     steps: Annotated[
-        int | None, typer.Option(help="Of sparse and deep models: training steps.", min=1, show_default="from the rows")
+        int | None,
+        typer.Option(
+            help="Of sparse and deep models: training steps.", min=1, max=1000 * MANY, show_default="from the rows"
+        ),
     ] = None,
     option: Annotated[
         list[str] | None, typer.Option(help="Of the method, as power=0.5 (may be repeated).", metavar="NAME=VALUE")
@@ -59,18 +66,18 @@ def fit(
     from fathom.estimators.modelfile import save
 
     asked = {"--restarts": restarts, "--widths": widths, "--inducing": inducing, "--steps": steps, "--option": option}
-    made = _made(model, kernel, seed, {name: value for name, value in asked.items() if value is not None}, out)
-    console.check_folder(out)
+    kept = outputs.beside(out, ".checkpoint")
+    made = _made(model, kernel, seed, {name: value for name, value in asked.items() if value is not None}, kept)
+    outputs.check([Output(file) for file in (out, kept) if file is not None], [outputs.data(data)])
     dataset = resolve(data, target or None, time_column, drop)
     start = time.perf_counter()
     fitted = _fit_exact(made, dataset) if model == "gp" else _train(made, dataset)
     about = {"model": model, "seconds": time.perf_counter() - start, "out": str(out)}
     save(fitted, out)
-    console.wrote(out)
     _show(fitted, dataset, about, as_json)
 
 
-def _made(model: str, kernel: str | None, seed: int, asked: Facts, out: Path) -> Estimator:
+def _made(model: str, kernel: str | None, seed: int, asked: Facts, kept: Path | None) -> Estimator:
     """The model to fit; an option that means nothing to it is an error."""
     from fathom.data.table import did_you_mean
     from fathom.estimators import comparison
@@ -85,8 +92,8 @@ def _made(model: str, kernel: str | None, seed: int, asked: Facts, out: Path) ->
     if model == "gp":
         return comparison.gp(kernel, seed, asked.get("--restarts", 5))
     training: Facts = {"n_steps": asked["--steps"]} if "--steps" in asked else {}
-    if "checkpoint" in method(model).uses:
-        training["checkpoint"] = str(out.with_name(out.name + ".checkpoint"))
+    if kept is not None and "checkpoint" in method(model).uses:
+        training["checkpoint"] = str(kept)
     options, widths = _options(asked.get("--option", ())), _widths(asked.get("--widths"))
     return comparison.made(model, kernel, seed, asked.get("--inducing"), widths, options, training)
 
@@ -100,7 +107,7 @@ def _options(texts: Sequence[str]) -> Facts:
             raise ValueError(f"--option {text!r}: write NAME=VALUE, such as power=0.5")
         try:
             found[name.strip()] = json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             found[name.strip()] = value.strip()
     return found
 
@@ -109,9 +116,12 @@ def _widths(text: str | None) -> tuple[int, ...] | str | None:
     if text is None or text == "auto":
         return text
     try:
-        return tuple(int(part) for part in text.split(",") if part.strip())
+        widths = tuple(int(part) for part in text.split(",") if part.strip())
     except ValueError:
         raise ValueError(f"--widths {text!r}: whole numbers separated by commas, such as 3 or 3,3, or auto") from None
+    if len(widths) > MOST_LAYERS or not all(1 <= width <= MOST_UNITS for width in widths):
+        raise ValueError(f"--widths {text!r}: at most {MOST_LAYERS} layers of 1 to {MOST_UNITS} units")
+    return widths
 
 
 def _fit_exact(model: Estimator, dataset: Dataset) -> Estimator:

@@ -14,6 +14,8 @@ import numpy as np
 from fathom.data.columns import Columns
 from fathom.data.dataset import Dataset, named, read_inputs
 from fathom.data.table import DataError, Table, listing, read_table, table_of_frame
+from fathom.data.timeaxis import YEAR, TimeRule
+from fathom.estimators.given import LARGEST
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,18 +47,23 @@ class Forecast:
     rows: list[tuple[str | float, ...]]
 
     def csv(self) -> str:
-        """The table as CSV text."""
+        """The table as CSV text, in which no name or date is a formula to a spreadsheet."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(self.header)
-        writer.writerows(self.rows)
+        writer.writerow(map(_inert, self.header))
+        writer.writerows(map(_inert, row) for row in self.rows)
         return text.getvalue()
+
+
+def _inert(cell: str | float) -> str | float:
+    """Text behind an apostrophe where a spreadsheet would calculate it: =1+1, @SUM(A1), ＝1."""
+    return f"'{cell}" if isinstance(cell, str) and cell.lstrip().startswith(tuple("=+-@＝＋－＠")) else cell
 
 
 def read_levels(text: str) -> tuple[float, ...]:
     """Quantile levels from a comma-separated list."""
     try:
-        levels = tuple(float(part) for part in text.split(",") if part.strip())
+        levels = tuple(dict.fromkeys(float(part) for part in text.split(",") if part.strip()))
     except ValueError:
         raise DataError(f"--quantiles {text!r}: write numbers such as 0.05,0.5,0.95") from None
     for level in levels:
@@ -109,17 +116,27 @@ def future(model: Estimator, horizon: int) -> Places:
     if horizon < 1:
         raise DataError(f"--horizon {horizon}: give the number of steps to predict, 1 or more")
     last = model.last_ if hasattr(model, "last_") else model.scaler_.x_back(model.posterior_.X).max(0)
+    check_horizon(columns.rule, float(last[columns.time]), horizon)
     times = columns.rule.future(float(last[columns.time]), horizon)
     written = [columns.rule.format(value) for value in times]
     is_date = columns.rule.kind == "date"
     return Places(times[:, None], columns, written if is_date else [_short(float(text)) for text in written])
 
 
+def check_horizon(rule: TimeRule, last: float, horizon: int) -> None:
+    """Raise an error if the times that follow the last one have no name: dates end with the year 9999."""
+    unit = {"months": 12, "elapsed": YEAR, "numbers": 1}[rule.grid]
+    end = last + horizon * rule.step / unit
+    limit, named = (10_000, "the year 9999") if rule.kind == "date" else (LARGEST, f"{LARGEST:g}")
+    if not end < limit:
+        raise DataError(f"--horizon {horizon}: that goes beyond {named}; ask for fewer steps")
+
+
 def predict(model: Estimator, places: Places, levels: Sequence[float], observed: bool = True) -> Forecast:
     """Mean, standard deviation and quantiles at each place; names of targets stand before them if there are several."""
     predictive = model.predict_dist(named(places.X, getattr(model, "feature_names_in_", None)), observed=observed)
     statistics = {"mean": predictive.mean(), "sd": predictive.std()}
-    statistics |= {f"q{level:g}": predictive.quantile(level) for level in levels}
+    statistics |= {f"q{level:.15g}": predictive.quantile(level) for level in levels}
     several = len(predictive.shape) > 1
     targets = places.columns.target or tuple(f"y{i}" for i in range(predictive.shape[-1])) if several else ("",)
     header, columns = list(places.columns.names), places.cells()

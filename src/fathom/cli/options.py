@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Annotated
 
@@ -23,10 +24,20 @@ def _data_sets(incomplete: str) -> list[str]:
     return [name for name in datasets.names() if name.startswith(incomplete)]
 
 
+def _seconds(value: float | None) -> float | None:
+    if value is not None and not 0 < value < math.inf:
+        raise typer.BadParameter("give a number of seconds above 0, or leave it out for no limit")
+    return value
+
+
+MANY = 1_000_000  # of whatever is counted: more is a slip of the finger
 DATA_HELP = "A CSV file, a bundled data set, or one of the catalogue in FATHOM_DATA."
 Data = Annotated[str, typer.Argument(metavar="DATA", help=DATA_HELP, show_default=False, autocompletion=_data_sets)]
 Target = Annotated[list[str] | None, typer.Option("--target", help="Column to model (may be repeated).", metavar="Y")]
 Time = Annotated[str | None, typer.Option("--time", help="Column that is the time.", metavar="T")]
 Drop = Annotated[list[str] | None, typer.Option("--drop", help="Column to leave out (may be repeated).", metavar="COL")]
-Seed = Annotated[int, typer.Option("--seed", help="Same seed, same answer.", min=0)]
+Seed = Annotated[int, typer.Option("--seed", help="Same seed, same answer.", min=0, max=2**32 - 1)]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")]
+TimeLimit = Annotated[
+    float | None, typer.Option(help="Stop after so many seconds with what there is.", callback=_seconds)
+]

@@ -7,8 +7,10 @@ from typing import Annotated
 
 import typer
 
-from fathom.cli import console
-from fathom.cli.options import DATA_HELP, Json
+from fathom.base import files
+from fathom.cli import console, outputs
+from fathom.cli.options import DATA_HELP, MANY, Json
+from fathom.cli.outputs import Output
 
 
 def predict(
@@ -16,10 +18,12 @@ def predict(
     data: Annotated[
         str | None, typer.Argument(metavar="DATA", help="Where to predict: " + DATA_HELP, show_default=False)
     ] = None,
-    horizon: Annotated[int | None, typer.Option(help="Continue the series by so many steps instead.")] = None,
+    horizon: Annotated[int | None, typer.Option(help="Continue the series by so many steps instead.", max=MANY)] = None,
     quantiles: Annotated[str, typer.Option(help="Levels between 0 and 1.")] = "0.05,0.5,0.95",
     function: Annotated[bool, typer.Option("--function", help="Predict the function, without noise.")] = False,
-    out: Annotated[Path | None, typer.Option(help="The CSV to write.", show_default="standard output")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The CSV to write.", readable=False, show_default="standard output")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Predict from a model file, at the rows of a CSV or beyond the end of the series.
@@ -33,17 +37,17 @@ def predict(
     if (data is None) == (horizon is None):
         raise ValueError("say where to predict: either a CSV with the inputs (DATA) or --horizon H")
     if out is not None:
-        console.check_folder(out)
+        outputs.check([Output(out)], [outputs.model(model), outputs.data(data)])
     fitted = load(model)
     places = forecast.rows_of(fitted, data) if data is not None else forecast.future(fitted, int(horizon or 0))
     table = forecast.predict(fitted, places, levels, observed=not function)
     if out is not None:
-        with console.replacing(out) as path, path.open("w", encoding="utf-8", newline="") as stream:
+        with files.replacing(out) as path, path.open("w", encoding="utf-8", newline="") as stream:
             stream.write(table.csv())
     if as_json:
         rows = [dict(zip(table.header, row, strict=True)) for row in table.rows]
         console.show_json({"model": str(model), "rows": len(rows), "out": out and str(out), "forecast": rows})
     elif out is None:
-        print(table.csv(), end="")
+        console.show_csv(table.csv())
     else:
-        print(f"{len(table.rows)} rows written to {out}")
+        console.say(f"{len(table.rows)} rows written to {out}")

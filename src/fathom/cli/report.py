@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fathom.cli import console
-from fathom.cli.options import Data, Drop, Json, Seed, Target, Time
-from fathom.cli.search import Beam, Criterion, Depth, Jobs, TimeLimit, Variant, run_search
+from fathom.cli import console, outputs
+from fathom.cli.options import MANY, Data, Drop, Json, Seed, Target, Time, TimeLimit
+from fathom.cli.outputs import Output
+from fathom.cli.search import Beam, Criterion, Depth, Jobs, Variant, run_search
 
 if TYPE_CHECKING:
     from fathom.base.files import Facts
@@ -24,7 +25,9 @@ SUFFIXES = {"html": ".html", "markdown": ".md", "json": ".json"}
 
 def report(
     data: Data,
-    out: Annotated[Path | None, typer.Option(help="The file to write.", show_default="report.html")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The file to write.", readable=False, show_default="report.html")
+    ] = None,
     model: Annotated[Path | None, typer.Option(help="A model file of these data, instead of a search.")] = None,
     target: Target = None,
     time_column: Time = None,
@@ -35,9 +38,11 @@ def report(
     beam: Beam = 1,
     time_limit: TimeLimit = None,
     jobs: Jobs = None,
-    horizon: Annotated[int | None, typer.Option(help="Steps to look ahead.", show_default="a tenth", min=1)] = None,
+    horizon: Annotated[
+        int | None, typer.Option(help="Steps to look ahead.", show_default="a tenth", min=1, max=MANY)
+    ] = None,
     form: Annotated[str, typer.Option("--format", help="html, markdown or json.")] = "html",
-    save_to: Annotated[Path | None, typer.Option("--save", help="Keep the model in this file.")] = None,
+    save_to: Annotated[Path | None, typer.Option("--save", help="Keep the model in this file.", readable=False)] = None,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
@@ -50,14 +55,16 @@ def report(
     if form not in SUFFIXES:
         raise ValueError(f"--format {form!r}: choose from: {', '.join(SUFFIXES)}")
     path = out if out is not None else Path("report" + SUFFIXES[form])
-    for file in filter(None, (path, save_to)):
-        console.check_folder(file)
+    trace = outputs.beside(path, ".trace.json") if model is None else None
+    writes = [(path, "--out"), (trace, "--out"), (save_to, "--save")]
+    reads = [outputs.data(data), outputs.model(model, "--model")]
+    outputs.check([Output(file, option) for file, option in writes if file is not None], reads)
     dataset = resolve(data, target or None, time_column, drop)
     end = _end(dataset, horizon)
     start = time.perf_counter()
     if model is None:
         options: Facts = {"criterion": criterion, "beam": beam, "time_limit": time_limit, "n_jobs": jobs}
-        found = _search_for_report(path, dataset, (depth, variant), options | {"random_state": seed})
+        found = _search_for_report(trace, dataset, (depth, variant), options | {"random_state": seed})
     else:
         found = _loaded(model)
     asked: Facts = {"--target": target, "--time": time_column, "--drop": drop, "--out": out, "--model": model}
@@ -78,10 +85,9 @@ def command_line(data: str, asked: Facts) -> str:
     return shlex.join(words)
 
 
-def _search_for_report(path: Path, dataset: Dataset, what: tuple[int, str], options: Facts) -> KernelSearch:
+def _search_for_report(trace: Path | None, dataset: Dataset, what: tuple[int, str], options: Facts) -> KernelSearch:
     from fathom.estimators.search import KernelSearch
 
-    trace = path.with_name(path.name + ".trace.json")
     return run_search(KernelSearch(*what, trace_path=trace, **options), dataset, own_trace=True)
 
 
@@ -104,6 +110,10 @@ def _end(dataset: Dataset, horizon: int | None) -> float | None:
 
         x = np.unique(dataset.X[:, 0])
         return float(x[-1] + horizon * np.median(np.diff(x)))
+    if dataset.rule is not None:
+        from fathom.cli.forecast import check_horizon
+
+        check_horizon(dataset.rule, float(dataset.X[:, dataset.time].max()), horizon)
     return float(dataset.future(horizon)[-1])
 
 
@@ -121,12 +131,10 @@ def _write_report(
     command, start, seed, form, as_json = about
     if save_to is not None:
         save(found, save_to)
-        console.wrote(save_to)
     trace = getattr(found, "trace_", None)
     spent = sum(level.seconds for level in trace.levels) if trace is not None else 0.0  # part of it in earlier runs
     seconds = max(time.perf_counter() - start, spent)
     said = document.write(found, dataset, path, command=command, seconds=seconds, seed=seed, horizon=end, form=form)
-    console.wrote(path)
     if as_json:
         facts = {"title": said.title, "headline": said.headline, "kernel": said.facts.kernel}
         console.show_json(facts | {"explained": said.facts.explained, "seconds": seconds, "out": str(path)})

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fathom.cli import console
-from fathom.cli.options import Data, Drop, Json, Seed, Target, Time
+from fathom.cli import console, outputs
+from fathom.cli.options import MANY, Data, Drop, Json, Seed, Target, Time, TimeLimit
+from fathom.cli.outputs import Output
 
 if TYPE_CHECKING:
     from fathom.base.arrays import Rows
@@ -18,12 +20,13 @@ if TYPE_CHECKING:
     from fathom.estimators.search import KernelSearch
     from fathom.search.trace import Trace
 
-Depth = Annotated[int, typer.Option(help="Levels of the search; it stops before when nothing gains.", min=1)]
+Depth = Annotated[int, typer.Option(help="Levels of the search; it stops before when nothing gains.", min=1, max=MANY)]
 Variant = Annotated[str, typer.Option(help="interpretability (simple components) or accuracy (nested).")]
 Criterion = Annotated[str, typer.Option(help="bic, aic, laplace (evidence of the structure) or cv (held-out density).")]
-Beam = Annotated[int, typer.Option(help="Kernels expanded at each level.", min=1)]
-TimeLimit = Annotated[float | None, typer.Option(help="Stop after so many seconds with what there is.")]
-Jobs = Annotated[int | None, typer.Option(help="Processes on this machine.", show_default="all cores")]
+Beam = Annotated[int, typer.Option(help="Kernels expanded at each level.", min=1, max=MANY)]
+Jobs = Annotated[
+    int | None, typer.Option(help="Processes on this machine.", show_default="all cores", min=-1, max=MANY)
+]
 Backend = Annotated[str, typer.Option(help="processes, serial, dask or ray.")]
 _ENDED = {"converged": "nothing gains any more", "depth": "at the depth asked for"}
 _SCORES = {"bic": "BIC", "aic": "AIC", "laplace": "-2 log evidence", "cv": "-2 log density"}
@@ -32,9 +35,10 @@ Address = Annotated[str | None, typer.Option(help="Of the scheduler of a Dask or
 
 def search(
     data: Data,
-    out: Annotated[Path, typer.Option(help="The model file to write.")] = Path("model.fathom"),
+    out: Annotated[Path, typer.Option(help="The model file to write.", readable=False)] = Path("model.fathom"),
     trace: Annotated[
-        Path | None, typer.Option(help="Where the path of the search is kept.", show_default="OUT.trace.json")
+        Path | None,
+        typer.Option(help="Where the path of the search is kept.", readable=False, show_default="OUT.trace.json"),
     ] = None,
     target: Target = None,
     time_column: Time = None,
@@ -58,16 +62,17 @@ def search(
     from fathom.estimators.modelfile import save
     from fathom.estimators.search import KernelSearch
 
-    console.check_folder(out)
+    path = trace if trace is not None else outputs.beside(out, ".trace.json")
+    writes = [Output(out), *([Output(path, "--out" if trace is None else "--trace")] if path is not None else [])]
+    outputs.check(writes, [outputs.data(data)])
     dataset = resolve(data, target or None, time_column, drop)
     where: Facts = {"n_jobs": jobs, "backend": backend, "address": address, "time_limit": time_limit}
-    path = trace if trace is not None else out.with_name(out.name + ".trace.json")
     model = KernelSearch(depth, variant, criterion=criterion, beam=beam, trace_path=path, random_state=seed, **where)
     start = time.perf_counter()
     found = run_search(model, dataset, own_trace=trace is None)
     save(found, out)
-    console.wrote(out)
-    show_search(found, dataset, {"seconds": time.perf_counter() - start, "out": str(out), "trace": str(path)}, as_json)
+    about = {"seconds": time.perf_counter() - start, "out": str(out), "trace": path and str(path)}
+    show_search(found, dataset, about, as_json)
 
 
 def run_search(model: KernelSearch, dataset: Dataset, own_trace: bool) -> KernelSearch:
@@ -75,16 +80,24 @@ def run_search(model: KernelSearch, dataset: Dataset, own_trace: bool) -> Kernel
     from fathom.data.dataset import inputs
     from fathom.search.trace import TraceError
 
-    if own_trace and model.trace_path is not None:
-        try:
-            return _searched(model, dataset, inputs(dataset))
-        except TraceError:
-            Path(model.trace_path).unlink(missing_ok=True)
+    try:
+        return _searched(model, dataset, inputs(dataset))
+    except TraceError:
+        if not (own_trace and model.trace_path is not None and _is_trace(Path(model.trace_path))):
+            raise
+        Path(model.trace_path).unlink()
     return _searched(model, dataset, inputs(dataset))
 
 
+def _is_trace(path: Path) -> bool:
+    """True for a trace of any search: a file of the user's own is not removed."""
+    try:
+        return str(json.loads(path.read_text(encoding="utf-8"))["format"]) == "fathom trace"
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return False
+
+
 def _searched(model: KernelSearch, dataset: Dataset, X: Rows) -> KernelSearch:
-    path = Path(model.trace_path) if model.trace_path is not None else None
     with console.progress("searching") as step:
         best = "noise"
 
@@ -94,8 +107,6 @@ def _searched(model: KernelSearch, dataset: Dataset, X: Rows) -> KernelSearch:
         def on_level(trace: Trace) -> None:
             nonlocal best
             best = trace.best.structure()
-            if path is not None:
-                console.wrote(path)
 
         model.fit(X, dataset.y, on_level=on_level, on_stage=on_stage)
     model.columns_ = dataset.columns

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from fathom.base.files import Facts
+from fathom.base.stored import entries, entry, numbers, of_kind
 
 if TYPE_CHECKING:
     from fathom.data.timeaxis import TimeRule
@@ -17,6 +17,17 @@ if TYPE_CHECKING:
 
 class DataError(ValueError):
     """Bad data, told in one line that names the column, row or option and the remedy."""
+
+
+class Dialect(NamedTuple):
+    """How a file writes numbers: its separator and, of points and commas, the decimal ones and those of thousands."""
+
+    separator: str = ""  # empty for a data frame
+    decimal: str = ""
+    grouping: str = ""
+
+
+UNKNOWN = Dialect()
 
 
 @dataclass(frozen=True)
@@ -28,19 +39,24 @@ class Columns:
     units: dict[str, str] = field(default_factory=dict)
     time: int | None = None
     rule: TimeRule | None = None
+    dialect: Dialect = UNKNOWN
 
     def to_dict(self) -> Facts:
         """Plain values for JSON."""
-        return asdict(self) | {"names": list(self.names), "target": list(self.target)}
+        return asdict(self) | {key: list(getattr(self, key)) for key in ("names", "target", "dialect")}
 
     @classmethod
     def from_dict(cls, stored: Facts) -> Columns:
         """The inverse of `to_dict`."""
         try:
-            names, target = tuple(map(str, stored["names"])), tuple(map(str, stored["target"]))
-            rule = None if stored["rule"] is None else _rule(stored["rule"])
-            time = None if stored["time"] is None else range(len(names))[stored["time"]]
-            return cls(names, target, dict(stored["units"]), time, rule)
+            names, target = (tuple(entries(stored, key, str)) for key in ("names", "target"))
+            rule = None if stored["rule"] is None else _rule(entry(stored, "rule", dict))
+            time = None if stored["time"] is None else range(len(names))[entry(stored, "time", int)]
+            units = {
+                name: of_kind(unit, f"the unit of {name!r}", str) for name, unit in entry(stored, "units", dict).items()
+            }
+            dialect = Dialect(*entries(stored, "dialect", str)) if "dialect" in stored else UNKNOWN
+            return cls(names, target, units, time, rule, dialect)
         except (LookupError, TypeError, ValueError) as error:
             raise DataError(f"the stored column description is damaged ({error}): save the model again") from None
 
@@ -85,17 +101,23 @@ class Scaler:
         return {key: value.tolist() for key, value in vars(self).items()}
 
     @classmethod
-    def from_dict(cls, stored: Mapping[str, Sequence[float]]) -> Scaler:
+    def from_dict(cls, stored: Facts) -> Scaler:
         """The inverse of `to_dict`."""
         try:
-            return cls(**{key: read_only(np.asarray(value, dtype=float)) for key, value in stored.items()})
-        except (TypeError, ValueError) as error:
+            means = [numbers(stored, f"{side}_mean") for side in "xy"]
+            spreads = [numbers(stored, f"{side}_sd", len(mean)) for side, mean in zip("xy", means, strict=True)]
+            if not all(np.all(sd > 0) for sd in spreads):
+                raise ValueError("a standard deviation must be positive")
+        except ValueError as error:
             raise DataError(f"the stored scaling is damaged ({error}): save the model again") from None
+        return cls(*map(read_only, (means[0], spreads[0], means[1], spreads[1])))
 
 
 def _rule(stored: Facts) -> TimeRule:
     from fathom.data.timeaxis import TimeRule  # only models of series need it
 
+    for name, kind in {"step": float, "form": str, "day": int, "clock": int, "digits": int}.items():
+        entry(stored, name, kind)
     return TimeRule.from_dict(stored)
 
 

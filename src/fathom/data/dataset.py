@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fathom.data.columns import Columns, DataError, read_only
+from fathom.data.columns import UNKNOWN, Columns, DataError, Dialect, read_only
 from fathom.data.table import Table
 from fathom.data.timeaxis import TimeKind, TimeRule, time_cells
 
@@ -33,6 +33,7 @@ class Dataset:
     - `time`: which column of `X` is the time, if any; `time_kind`: whether it came from dates ("date"), holds years
       ("decimal year") or other numbers ("number"). `rule` is the map between dates and the numbers in `X`.
     - `notes`: sentences on what was done to the data on the way in.
+    - `dialect`: how the file writes numbers, which settles what a number in a file for prediction may leave open.
 
     Arrays are read-only. NaN in `y` marks a missing output.
     """
@@ -47,6 +48,7 @@ class Dataset:
     notes: tuple[str, ...] = ()
     source: str = ""
     rule: TimeRule | None = None
+    dialect: Dialect = UNKNOWN
 
     def __post_init__(self) -> None:
         X, y = read_only(self.X), read_only(self.y)
@@ -76,7 +78,7 @@ class Dataset:
     @property
     def columns(self) -> Columns:
         """The description with which `read_inputs` reads another file for the same model."""
-        return Columns(self.names, self.target, dict(self.units), self.time, self.rule)
+        return Columns(self.names, self.target, dict(self.units), self.time, self.rule, self.dialect)
 
     def rows(self, index: ArrayLike | slice) -> Dataset:
         """The data set of some rows, by numbers, mask or slice."""
@@ -102,7 +104,7 @@ class Dataset:
 
         if self.rule is None or self.time is None:
             raise DataError(f"{self.source or 'the data'} has no time column: name it with --time")
-        table = Table("the column", (self.names[self.time],), (time_cells(column),))
+        table = Table("the column", (self.names[self.time],), (time_cells(column),), separator="")
         return reading.time_values(table, 0, self.rule)
 
 

@@ -119,6 +119,16 @@ def resolve(
     raise DataError(f"no file or data set is called {name!r}{_hints(name)}")
 
 
+def files(data: str | Path) -> list[Path]:
+    """The files that `resolve` reads."""
+    name = str(data)
+    if Path(name).exists() or name in _BUNDLED or name not in _catalog():
+        return [Path(name)]
+    entry = _entry(name)
+    parts = ("catalog.toml", entry.get("file", f"{name}.csv"), entry.get("split_file"))
+    return [_folder() / part for part in parts if part is not None]
+
+
 def _load(
     name: str,
     target: str | Sequence[str] | None = None,

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fathom.data import doubts
 from fathom.data.columns import Columns
 from fathom.data.dataset import Dataset
-from fathom.data.dates import Dates, read_dates
-from fathom.data.table import DataError, Table, listing, read_table, split_unit, table_of_frame
+from fathom.data.dates import Dates, may_be_dates, read_dates
+from fathom.data.messages import count, listing, quoted
+from fathom.data.table import DataError, Table, read_table, split_unit, table_of_frame
 from fathom.data.timeaxis import TimeRule, is_compact, is_time_name
 
 if TYPE_CHECKING:
@@ -54,6 +56,7 @@ def assemble(
     _refuse_constant_targets(table, roles, y)
     varying, constant = _varying(table, roles, X)
     kept = [roles.inputs[k] for k in varying]
+    unsure = doubts.remarks(table, [*(i for i in roles.inputs if i != roles.time or not roles.dates), *roles.targets])
     dataset = Dataset(
         X=X[:, varying],
         y=y[:, 0] if y.shape[1] == 1 else y,
@@ -61,9 +64,10 @@ def assemble(
         target=tuple(table.names[i] for i in roles.targets),
         units={n: table.units[n] for i in (*kept, *roles.targets) if (n := table.names[i]) in table.units},
         time=None if roles.time is None else kept.index(roles.time),
-        notes=table.notes + roles.notes + understood + dropped + ordered + constant + _duplicates(X, y),
+        notes=table.notes + roles.notes + understood + unsure + dropped + ordered + constant + _duplicates(X, y),
         source=table.source,
         rule=rule,
+        dialect=table.dialect,
     )
     return dataset, rows
 
@@ -71,13 +75,18 @@ def assemble(
 def inputs(source: str | Path | pd.DataFrame, columns: Columns) -> np.ndarray:
     """See `fathom.data.read_inputs`."""
     table = read_table(source) if isinstance(source, str | Path) else table_of_frame(source)
+    table = replace(table, earlier=columns.dialect)
     X = np.empty((table.n_rows, len(columns.names)))
     for k, name in enumerate(columns.names):
         i = table.find(name)
         unit, expected = split_unit(table.headers[i])[1], columns.units.get(name, "")
         if unit and expected and unit != expected:
             raise DataError(f"column {name!r} is in {unit}, but the model was fitted in {expected}: convert it")
-        X[:, k] = time_values(table, i, columns.rule) if columns.rule and k == columns.time else table.numbers(i)
+        if columns.rule and k == columns.time:
+            X[:, k] = time_values(table, i, columns.rule)
+        else:
+            X[:, k] = table.numbers(i)
+            doubts.refuse(table, i)
     gaps = np.argwhere(np.isnan(X))
     if gaps.size:
         row, k = map(int, gaps[0])
@@ -92,7 +101,10 @@ def time_values(table: Table, column: int, rule: TimeRule) -> np.ndarray:
         return rule.read(cells, name, table.where)
     if read_dates(cells, name, table.where) is not None:
         first = next(cell for cell in cells if cell)
-        raise DataError(f"column {name!r} holds dates ({first!r}), but the model was fitted to numbers: write numbers")
+        raise DataError(
+            f"column {name!r} holds dates ({quoted(first)}), but the model was fitted to numbers: write numbers"
+        )
+    doubts.refuse(table, column)
     return table.numbers(column)
 
 
@@ -202,8 +214,16 @@ def _inputs(table: Table, roles: Roles) -> tuple[np.ndarray, TimeRule | None, tu
             X[:, k] = table.numbers(i)
         if i == roles.time and rule is None:
             rule = TimeRule.of_numbers(X[:, k], name, table.units.get(name, ""))
-            notes = (rule.sentence(name),)
+            notes = (rule.sentence(name), *_may_be_dates(table, i))
     return X, rule, notes
+
+
+def _may_be_dates(table: Table, i: int) -> tuple[str, ...]:
+    if not may_be_dates(table.cells[i]):
+        return ()
+    row = int(np.argmax(table.cells[i] != ""))
+    cell = f"{table.cells[i][row]!r} (column {table.names[i]!r}, {table.where(row)})"
+    return (f"{cell} was read as a number: if it is a date, write YYYY-MM or YYYY-MM-DD.",)
 
 
 def _targets(table: Table, roles: Roles) -> np.ndarray:
@@ -231,7 +251,7 @@ def _complete_rows(table: Table, roles: Roles, X: np.ndarray, y: np.ndarray) -> 
         )
     if rows.size < FEWEST_ROWS:
         raise DataError(
-            f"{table.source} has {_count(rows.size, 'complete row')}: add data, at least {FEWEST_ROWS} rows are needed"
+            f"{table.source} has {count(rows.size, 'complete row')}: add data, at least {FEWEST_ROWS} rows are needed"
         )
     return rows, (_dropped(counts, int(missing.sum()), len(X)),) if counts else ()
 
@@ -239,7 +259,7 @@ def _complete_rows(table: Table, roles: Roles, X: np.ndarray, y: np.ndarray) -> 
 def _dropped(counts: dict[str, int], total: int, n_rows: int) -> str:
     detail = ", ".join(f"{name}: {count}" for name, count in counts.items())
     verb = "was" if total == 1 else "were"
-    return f"{_count(total, 'row')} of {n_rows} {verb} dropped for missing values ({detail})."
+    return f"{count(total, 'row')} of {n_rows} {verb} dropped for missing values ({detail})."
 
 
 def _time_order(table: Table, roles: Roles, X: np.ndarray) -> tuple[np.ndarray, tuple[str, ...]]:
@@ -254,7 +274,7 @@ def _time_order(table: Table, roles: Roles, X: np.ndarray) -> tuple[np.ndarray, 
     order = np.argsort(times, kind="stable")
     sorted_note = () if np.all(np.diff(times) >= 0) else (f"Rows were sorted by {name!r}.",)
     repeated = len(times) - len(np.unique(times))
-    again = f"{_count(repeated, 'row')} {'repeats' if repeated == 1 else 'repeat'} the time of another; all are kept."
+    again = f"{count(repeated, 'row')} {'repeats' if repeated == 1 else 'repeat'} the time of another; all are kept."
     return order, (*sorted_note, *((again,) if repeated else ()))
 
 
@@ -285,8 +305,4 @@ def _duplicates(X: np.ndarray, y: np.ndarray) -> tuple[str, ...]:
     both = np.ascontiguousarray(np.column_stack([X, y]))
     repeated = len(both) - len({row.tobytes() for row in both})
     verb = "repeats" if repeated == 1 else "repeat"
-    return (f"{_count(repeated, 'row')} {verb} another exactly; all are kept.",) if repeated else ()
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return (f"{count(repeated, 'row')} {verb} another exactly; all are kept.",) if repeated else ()

@@ -14,8 +14,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from fathom.data.columns import DataError
 from fathom.data.dates import DAY, Dates, Where, check_form, day_in_month, month_number, read_dates, write
-from fathom.data.table import Cells, DataError
+from fathom.data.messages import quoted
+from fathom.data.numbers import Cells
 
 TimeKind = Literal["date", "decimal year", "number"]
 
@@ -101,7 +103,7 @@ class TimeRule:
         if dates is None:
             example = write(0, self.form)
             first = next((cell for cell in cells if cell), "nothing")
-            raise DataError(f"column {name!r} must hold dates such as {example}, not {first!r}: write dates")
+            raise DataError(f"column {name!r} must hold dates such as {example}, not {quoted(first)}: write dates")
         return self.encode(dates)
 
     def format(self, value: float) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import equinox as eqx
@@ -48,6 +48,12 @@ class Architecture:
         inputs = [d, *(w + d * self.connected for w in self.widths)]
         units = zip(inputs, (*self.widths, 1), strict=True)
         return self.n_inducing * sum((1 if self.shared else w) * i + w for i, w in units)
+
+    def at_least(self, d: int) -> int:
+        """Numbers that a model with d inputs has in any case: with one inducing point, and the slopes of the means."""
+        inputs = [d, *(w + d * self.connected for w in self.widths)]
+        slopes = sum(map(math.prod, zip(inputs, self.widths, strict=False))) if self.mean == "linear" else 0
+        return replace(self, n_inducing=1).n_numbers(d) + slopes
 
 
 def by_draws(key: Array, widths: tuple[int, ...], dtype: str) -> Passing:

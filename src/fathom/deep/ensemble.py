@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Self, cast
 
 import numpy as np
 
 from fathom.base.compiling import precision
 from fathom.base.files import Facts
+from fathom.base.stored import Damaged, entries, entry, numbers
+from fathom.deep.layer import Layer, OrthogonalPoints
 from fathom.deep.model import DeepGP
 from fathom.deep.predict import AS_LEARNT, Mixture, Scales, latent, scaled, together
+from fathom.deep.training.checkpoint import arrays_in, arrays_of, filled
 from fathom.deep.training.loop import Entry, Trained
 from fathom.likelihoods import Gaussian
 
 FACTS = ("weights", "seed", "beta", "history", "best_step", "status", "notes", "scales")  # that go into a file
+MOST_POINTS = 15_000  # inducing points of a layer: a matrix of 1 GB in single precision
 
 
 @dataclass
@@ -79,8 +83,6 @@ class Ensemble:
 
     def to_state(self) -> tuple[Facts, dict[str, np.ndarray]]:
         """Plain values for JSON, and the arrays of every model."""
-        from fathom.deep.training.checkpoint import arrays_of
-
         arrays: dict[str, np.ndarray] = {}
         for i, model in enumerate(self.models):
             arrays |= arrays_of(_name(i), model)
@@ -89,12 +91,46 @@ class Ensemble:
     @classmethod
     def from_state(cls, like: DeepGP, facts: Facts, arrays: Mapping[str, np.ndarray]) -> Self:
         """The inverse of `to_state`, with models of the same structure as `like`."""
-        from fathom.deep.training.checkpoint import filled
-
-        facts = {name: facts[name] for name in FACTS} | {"scales": tuple(map(tuple, facts["scales"]))}
-        return cls([filled(_name(i), like, arrays) for i in range(len(facts["weights"]))], **facts)
+        weights = numbers(facts, "weights").tolist()
+        if min(weights, default=-1) < 0:
+            raise Damaged("'weights' must be shares of models")
+        models = [filled(_name(i), like, arrays) for i in range(len(weights))]
+        for model in models:
+            _check(model, like)
+        seed, beta, scales = entry(facts, "seed", int), entry(facts, "beta", float), _scales(facts)
+        best_step, status = entry(facts, "best_step", int), entry(facts, "status", str)
+        history, notes = cast(list[Entry], entries(facts, "history", dict)), entries(facts, "notes", str)
+        return cls(models, weights, seed, beta, scales, best_step, status, history, notes)
 
 
 def _name(i: int) -> str:
     """Name of a model's arrays in a file."""
     return f"model{i or ''}"
+
+
+def _scales(facts: Facts) -> Scales:
+    pairs = [numbers({"scales": pair}, "scales", 2).tolist() for pair in entries(facts, "scales", list)]
+    if not pairs or any(factor <= 0 or share < 0 for factor, share in pairs):
+        raise Damaged("'scales' must be pairs of a positive factor and its share")
+    return tuple((factor, share) for factor, share in pairs)
+
+
+def _check(model: DeepGP, like: DeepGP) -> None:
+    """Raise an error unless the arrays are finite, and those of a model like this with any number of points."""
+    for depth, (layer, usual) in enumerate(zip(model.layers, like.layers, strict=True), start=1):
+        m, g = _n_points(layer), _n_points(layer.orthogonal)
+        if _shapes(layer) != usual.shapes(m, g) or not 0 < m <= MOST_POINTS:
+            raise Damaged(f"the shapes of the arrays of layer {depth} do not fit together")
+    rest, wanted = ((m.passing, m.likelihood, m.features) for m in (model, like))
+    if _shapes(rest) != _shapes(wanted):
+        raise Damaged("the shapes of the arrays after those of the layers are wrong")
+    if not all(np.isfinite(np.asarray(values)).all() for values in arrays_in(model)):
+        raise Damaged("its numbers are too large for its precision")
+
+
+def _n_points(points: Layer | OrthogonalPoints | None) -> int:
+    return int(points.Z.shape[1]) if points is not None and points.Z.ndim == 3 else 0
+
+
+def _shapes(tree: object) -> list[tuple[int, ...]]:
+    return [values.shape for values in arrays_in(tree)]

@@ -89,6 +89,14 @@ class Layer(eqx.Module):
         """G, the number of points that move the mean only."""
         return 0 if self.orthogonal is None else int(self.orthogonal.Z.shape[1])
 
+    def shapes(self, m: int, g: int) -> list[tuple[int, ...]]:
+        """Shapes of the arrays of such a layer, in order, if it had m inducing and g orthogonal points."""
+        w, (u, _, d) = self.width, self.Z.shape
+        root = [] if self.root is None else [(w, m, m)[: self.root.ndim]]
+        slope, noise = ([] if a is None else [a.shape] for a in (self.slope, self.noise))
+        orthogonal = [] if self.orthogonal is None else [(u, g, d), (w, g)]
+        return [self.theta.shape, (u, m, d), (w, m), *root, *slope, self.offset.shape, *orthogonal, *noise]
+
     def __call__(self, X: Array) -> Moments:
         """Mean and variance at the rows of X, (N, W) each."""
         return self.moments(X, self.project(X))

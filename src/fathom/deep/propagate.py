@@ -8,6 +8,7 @@ way of its own: anything with the two questions of `Passing`.
 from __future__ import annotations
 
 import itertools
+import math
 from typing import Protocol
 
 import equinox as eqx
@@ -23,6 +24,7 @@ from fathom.kernels.expectations import Moments
 
 Points = tuple[tuple[Array, ...], Array]  # ξ (S, N or 1, W) of each hidden layer, and log weights (S)
 Passed = tuple[Moments, Array, Projection | None]  # moments (S, N, Q), log weights (S), projection of the last layer
+MOST_NODES, MOST_POINTS = 1000, 20_000  # of a unit, and of a grid over all units of a layer
 RULES = ("qr1", "qr2", "qr3", "gauss-hermite")
 
 
@@ -105,6 +107,9 @@ def grid(n: int, width: int) -> np.ndarray:
 
 def sigma_points(key: Array, widths: tuple[int, ...], n: int, rule: str = "qr3", dtype: DType = None) -> SigmaPoints:
     """Sigma points to start from: draws with the moments of a normal for QR3, Gauss-Hermite nodes for grids."""
+    width = 1 if rule == "qr3" else max(widths, default=1)
+    if n > MOST_NODES or width * math.log(n) > math.log(MOST_POINTS):
+        raise ValueError(f"n_quadrature={n} with quadrature={rule!r} and widths {widths} makes too many points")
     if rule == "qr3":
         keys = jax.random.split(key, max(len(widths), 1))
         nodes = tuple(_standardised(jax.random.normal(k, (n, w), dtype)) for k, w in zip(keys, widths, strict=False))

@@ -1,17 +1,20 @@
-"""What every estimator shares: units, names of columns, answers in the manner of scikit-learn, and model files."""
+"""What every estimator shares: parameters, units, names of columns, answers as scikit-learn has them, model files."""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Literal, Self, overload
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, ClassVar, Literal, Self, overload
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from fathom.base.files import Facts
+from fathom.base.parameters import Constraints
+from fathom.base.stored import Damaged, entries, entry, optional
 from fathom.data.columns import Columns, Scaler
-from fathom.kernels.algebra import with_names
+from fathom.estimators.given import inputs, standardised
 from fathom.kernels.base import Kernel
 from fathom.kernels.syntax import to_text
 from fathom.models import ESTIMATORS
@@ -20,12 +23,11 @@ from fathom.predictive import Predictive
 if TYPE_CHECKING:
     from fathom.base.arrays import Rows
 
-LARGEST = 1e150  # beyond it squares overflow
-
 
 class Estimator(BaseEstimator):
     """A model of the table of models: it learns from rows, answers, and goes into a file."""
 
+    parameter_constraints: ClassVar[Constraints]  # what each parameter may be
     scaler_: Scaler
     columns_: Columns  # of the file that it was fitted to, if there was one
     n_features_in_: int
@@ -34,6 +36,11 @@ class Estimator(BaseEstimator):
     def _names(self) -> list[str] | None:
         names = getattr(self, "feature_names_in_", None)
         return None if names is None else [str(name) for name in names]
+
+    def _inputs(self, X: Rows) -> np.ndarray:
+        """Rows to answer for, in standard units."""
+        check_is_fitted(self)
+        return standardised(self.scaler_, inputs(self, X, reset=False))
 
     # -- model files -------------------------------------------------------------------------------------------
 
@@ -54,11 +61,16 @@ class Estimator(BaseEstimator):
 
     def _take_up(self, description: Facts, n_inputs: int) -> None:
         """The inverse of `_about_data`."""
-        self.n_features_in_, self.scaler_ = n_inputs, Scaler.from_dict(description["scaler"])
-        if description["names"] is not None:
-            self.feature_names_in_ = np.asarray(description["names"], dtype=object)
-        if description["columns"] is not None:
-            self.columns_ = Columns.from_dict(description["columns"])
+        self.n_features_in_, self.scaler_ = n_inputs, Scaler.from_dict(entry(description, "scaler", dict))
+        if len(self.scaler_.x_mean) != n_inputs:
+            raise Damaged(f"the scaling is that of {len(self.scaler_.x_mean)} inputs, the model has {n_inputs}")
+        if optional(description, "names", list) is not None:
+            self.feature_names_in_ = np.asarray(entries(description, "names", str), dtype=object)
+        if (columns := optional(description, "columns", dict)) is not None:
+            self.columns_ = Columns.from_dict(columns)
+        for names in (self._names(), None if columns is None else self.columns_.names):
+            if names is not None and len(names) != n_inputs:
+                raise Damaged(f"{len(names)} inputs have names, the model has {n_inputs}")
 
 
 class Predicts:
@@ -85,31 +97,19 @@ class Predicts:
         return self.predict_dist(X).mean()
 
 
-def short_text(kernel: Kernel) -> str:
-    """The kernel without its parameter values: a name for reading."""
-    return to_text(kernel, values=False)
-
-
-def named_parts(parts: Iterable[Kernel], names: Sequence[str] | None) -> dict[str, Kernel]:
+def named_parts(parts: Iterable[Kernel]) -> dict[str, Kernel]:
     """Additive parts by their short text; equal texts are numbered."""
     found: dict[str, Kernel] = {}
     for part in parts:
-        part = part if names is None else with_names(part, names)
         text = short_text(part)
         same = sum(key == text or key.startswith(text + " #") for key in found)
         found[f"{text} #{same + 1}" if same else text] = part
     return found
 
 
-def with_row(problem: ValueError, X: object, y: object) -> str:
-    """A scikit-learn message, with the row of the first value that is not finite."""
-    message = str(problem).splitlines()[0]
-    for name, given in (("X", X), ("y", y)):
-        if f"Input {name} contains" in message and given is not None:
-            values = np.asarray(given, dtype=float)
-            bad = ~np.isfinite(values.reshape(len(values), -1)).all(1)
-            return f"{message} The first is in row {int(np.argmax(bad))}: drop the row or fill it in."
-    return str(problem)
+def short_text(kernel: Kernel) -> str:
+    """The kernel without its parameter values: a name for reading."""
+    return to_text(kernel, values=False)
 
 
 def estimator(name: str) -> type[Estimator]:

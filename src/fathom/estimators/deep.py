@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils import assert_all_finite
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from fathom.base.arrays import RandomState
 from fathom.base.files import Facts
-from fathom.data.columns import Scaler
+from fathom.base.parameters import Constraints, Each, Integer
+from fathom.base.stored import Damaged, entry
+from fathom.estimators.given import labels, standard
 from fathom.estimators.learner import Learner, LearnerRegressor
 from fathom.kernels.base import Kernel
 
@@ -57,6 +57,16 @@ _PARAMETERS = """
 class DeepLearner(Learner):
     """The parameters of the deep estimators, which scikit-learn wants to see by name."""
 
+    parameter_constraints: ClassVar[Constraints] = {
+        **Learner.parameter_constraints,
+        "widths": ["auto", Each("integers of at least 1", [Integer(1)])],
+        "n_inducing": [None, Integer(1)],
+        "input_connected": [bool],
+        "kernel": [None, str, Kernel, Each("them", [str, Kernel])],
+        "mean": ["linear", "zero"],
+        "shared": [bool],
+    }
+
     def __init__(
         self,
         widths: tuple[int, ...] | str = (3,),
@@ -88,8 +98,6 @@ class DeepLearner(Learner):
 
     def _widths(self) -> tuple[int, ...]:
         if isinstance(self.widths, str):
-            if self.widths != "auto":
-                raise ValueError(f"widths must be a tuple of numbers or 'auto', not {self.widths!r}")
             return getattr(self, "widths_", ())
         return self.widths
 
@@ -111,11 +119,7 @@ class DeepLearner(Learner):
     def _architecture(self, method: Inference) -> Architecture:
         from fathom.deep.build import Architecture
 
-        if self.mean not in ("linear", "zero"):
-            raise ValueError(f"mean must be one of linear, zero, not {self.mean!r}")
         widths = tuple(int(w) for w in self._widths())
-        if any(w < 1 for w in widths):
-            raise ValueError(f"widths must be 1 or more, not {self.widths}")
         if widths and not method.deep:
             raise ValueError(f"inference={method.name!r} has no hidden layers: use widths=(), or SparseGPRegressor")
         n_inducing = method.n_inducing if self.n_inducing is None else self.n_inducing
@@ -170,16 +174,12 @@ class DeepGPClassifier(ClassifierMixin, DeepLearner):
         self._task(np.zeros((0, 1)), np.zeros((0, 1)), 2, 0)  # wrong options are told before anything is computed
         if y is None:
             raise ValueError("DeepGPClassifier requires y to be passed, but the target y is None")
-        rows, given = self._checked_inputs(X, reset=True), np.asarray(column_or_1d(y, warn=True))
-        if len(given) != len(rows):
-            raise ValueError(f"y has {len(given)} labels for {len(rows)} rows of X")
-        assert_all_finite(given, input_name="y")
-        check_classification_targets(given)
-        self.classes_, labels = np.unique(given, return_inverse=True)
+        rows = self._first_inputs(X)
+        self.classes_, numbers = np.unique(labels(y, len(rows)), return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError("all labels are the same: a classifier needs at least two classes, got 1 class")
-        self.scaler_, self.remarks_ = Scaler.fit(rows), list[str]()
-        self._learn(self.scaler_.x(rows), labels[:, None].astype(float), len(self.classes_), on_check)
+        self.scaler_, self.remarks_ = standard(rows), list[str]()
+        self._learn(self.scaler_.x(rows), numbers[:, None].astype(float), len(self.classes_), on_check)
         return self
 
     def predict_proba(self, X: Rows) -> np.ndarray:
@@ -196,5 +196,7 @@ class DeepGPClassifier(ClassifierMixin, DeepLearner):
         return {"classes": self.classes_.tolist()}
 
     def _set_own(self, description: Facts) -> tuple[np.ndarray, int]:
-        self.classes_ = np.asarray(description["classes"])
+        self.classes_ = np.asarray(entry(description, "classes", list))
+        if self.classes_.ndim != 1 or len(np.unique(self.classes_)) != len(self.classes_) or len(self.classes_) < 2:
+            raise Damaged("'classes' must be a list of two or more different labels")
         return np.zeros((1, 1)), len(self.classes_)

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from fathom.base.arrays import RandomState, seed_of
 from fathom.base.files import Facts
 from fathom.base.optimise import Result
-from fathom.data.columns import Scaler
-from fathom.estimators.base import LARGEST, Estimator, Predicts, named_parts, with_row
+from fathom.base.parameters import RANDOM_STATE, Constraints, Integer, check_parameters
+from fathom.base.stored import array, entry
+from fathom.estimators.base import Estimator, Predicts, named_parts
+from fathom.estimators.given import inputs, outputs, standard
 from fathom.gp.evidence import Mean
 from fathom.gp.exact import Posterior, additive_parts, decompose, leave_one_out
 from fathom.gp.learn import Settings, learn, posterior_of, remarks, with_noise
-from fathom.gp.starts import given
+from fathom.gp.starts import gathered, given
 from fathom.kernels.algebra import bind, rescale, with_names
-from fathom.kernels.base import Kernel
+from fathom.kernels.base import Kernel, walk
 from fathom.kernels.syntax import parse, to_text
 from fathom.predictive import Predictive
 
@@ -27,6 +29,16 @@ if TYPE_CHECKING:
     from fathom.base.arrays import Rows
 
 MOST_ROWS = 15_000  # an N×N matrix of 1.8 GB, of which a fit holds four
+
+
+def check_rows(n: int) -> None:
+    """Raise an error if there are too many rows for an exact GP."""
+    if n > MOST_ROWS:
+        raise ValueError(
+            f"{n} rows need a matrix of {8e-9 * n**2:.0f} GB: an exact GP takes up to "
+            f"{MOST_ROWS}; use SparseGPRegressor('vfe') or, for any number of rows, SparseGPRegressor('svgp') "
+            "(--model vfe or --model svgp of fathom fit)"
+        )
 
 
 class ExactRegressor(RegressorMixin, Predicts, Estimator):
@@ -43,6 +55,10 @@ class ExactRegressor(RegressorMixin, Predicts, Estimator):
         """The prior mean of the model."""
         raise NotImplementedError
 
+    def _gathers(self) -> bool:
+        """True if products are shown, and learnt, with their scale in the first factor."""
+        return False
+
     def _saved_params(self) -> Facts:
         """Constructor parameters as JSON values."""
         raise NotImplementedError
@@ -50,30 +66,28 @@ class ExactRegressor(RegressorMixin, Predicts, Estimator):
     # -- data and units ----------------------------------------------------------------------------------------
 
     def _checked(self, X: Rows, y: Rows) -> tuple[np.ndarray, np.ndarray]:
-        try:
-            rows, y = validate_data(self, X, y, dtype=float, multi_output=True, y_numeric=True, ensure_min_samples=2)
-        except ValueError as problem:
-            raise ValueError(with_row(problem, X, y)) from None
-        y = np.asarray(y, dtype=float)
-        if max(np.abs(rows).max(), np.abs(y).max()) > LARGEST:
-            raise ValueError(f"values beyond {LARGEST:.0e} cannot be squared: rescale the data")
-        if len(rows) > MOST_ROWS:
-            raise ValueError(
-                f"{len(rows)} rows need a matrix of {8e-9 * len(rows) ** 2:.0f} GB: an exact GP takes up to "
-                f"{MOST_ROWS}; use SparseGPRegressor('vfe') or, for any number of rows, SparseGPRegressor('svgp') "
-                "(--model vfe or --model svgp of fathom fit)"
-            )
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        rows = inputs(self, X, reset=True)
+        y = outputs(y, len(rows))
+        check_rows(len(rows))
         return rows, y
 
     def _set_posterior(self, posterior: Posterior) -> None:
         self.posterior_ = posterior
-        s, kernel = self.scaler_, posterior.kernel
-        # outputs share one standardised kernel; in user units it is that of the (geometric) mean output
-        user = rescale(kernel, s.x_mean, s.x_sd, float(np.exp(np.mean(np.log(s.y_sd)))))
-        names = self._names()
-        self.kernel_ = user if names is None else with_names(user, names)
+        s = self.scaler_
+        self.kernel_ = self._in_user_units(posterior.kernel)
         self.log_evidence_ = float(posterior.log_evidence()) - len(posterior.X) * float(np.log(s.y_sd).sum())
         self.notes_ = remarks(posterior, self.result_)
+
+    def _in_user_units(self, kernel: Kernel) -> Kernel:
+        """A standardised kernel in the units and with the names of the user's columns.
+
+        Outputs share one kernel; its units are those of the (geometric) mean output.
+        """
+        s, names = self.scaler_, self._names()
+        user = in_units(kernel, s.x_mean, s.x_sd, float(np.exp(np.mean(np.log(s.y_sd)))), self._gathers())
+        return user if names is None else with_names(user, names)
 
     # -- predicting --------------------------------------------------------------------------------------------
 
@@ -101,9 +115,7 @@ class ExactRegressor(RegressorMixin, Predicts, Estimator):
     def parts_(self) -> dict[str, Kernel]:
         """The additive parts by name, in the user's units."""
         check_is_fitted(self)
-        s, parts = self.scaler_, additive_parts(self.posterior_.kernel)
-        spread = float(np.exp(np.mean(np.log(s.y_sd))))
-        return named_parts((rescale(part, s.x_mean, s.x_sd, spread) for part in parts), self._names())
+        return named_parts(map(self._in_user_units, additive_parts(self.posterior_.kernel)))
 
     def leave_one_out(self) -> Predictive:
         """Each training observation predicted from all the others, parameters fixed."""
@@ -115,10 +127,6 @@ class ExactRegressor(RegressorMixin, Predicts, Estimator):
         X_std = self._inputs(X)
         draws = self.posterior_.sample(np.random.default_rng(seed_of(random_state)), X_std, n, observed)
         return draws * self.scaler_.y_sd[0] + self.scaler_.y_mean[0]
-
-    def _inputs(self, X: Rows) -> np.ndarray:
-        check_is_fitted(self)
-        return self.scaler_.x(validate_data(self, X, reset=False, dtype=float))
 
     def _predictive(self, mean: np.ndarray, var: np.ndarray, part: bool = False) -> Predictive:
         s = self.scaler_
@@ -140,11 +148,13 @@ class ExactRegressor(RegressorMixin, Predicts, Estimator):
     @classmethod
     def from_state(cls, description: Facts, arrays: dict[str, np.ndarray]) -> Self:
         """The inverse of `to_state`."""
-        model = cls(**description["params"])
-        X, Y = arrays["X"], arrays["Y"]
+        model = cls(**entry(description, "params", dict))
+        X = array(arrays, "X", None, None)
+        check_rows(len(X))
         model._take_up(description, X.shape[1])
-        model._single, model.result_ = bool(description["single"]), None
-        kernel = bind(parse(description["kernel"]), X.shape[1])
+        model._single, model.result_ = entry(description, "single", bool), None
+        Y = array(arrays, "Y", len(X), 1 if model._single else len(model.scaler_.y_mean))
+        kernel = bind(parse(entry(description, "kernel", str)), X.shape[1])
         model._set_posterior(posterior_of(kernel, X, Y, model._mean()))
         return model
 
@@ -176,6 +186,16 @@ class GPRegressor(MultiOutputMixin, ExactRegressor):
     notes_ : list of sentences about the fit that a user should know.
     """
 
+    parameter_constraints: ClassVar[Constraints] = {
+        "kernel": [str, Kernel],
+        "mean": ["constant", "zero"],
+        "n_restarts": [Integer(1)],
+        "max_iterations": [Integer(1)],
+        "optimise": [bool],
+        "engine": ["numpy", "jax"],
+        "random_state": RANDOM_STATE,
+    }
+
     def __init__(
         self,
         kernel: str | Kernel = "SE",
@@ -202,7 +222,7 @@ class GPRegressor(MultiOutputMixin, ExactRegressor):
         settings = self._settings()
         X, y = self._checked(X, y)
         self._single = y.ndim == 1
-        self.scaler_ = Scaler.fit(X, y)
+        self.scaler_ = standard(X, y)
         X_std, Y_std = self.scaler_.x(X), self.scaler_.y(y.reshape(len(X), -1))
         kernel, keep = self._standard_kernel(X.shape[1])
         self.result_ = None
@@ -213,9 +233,7 @@ class GPRegressor(MultiOutputMixin, ExactRegressor):
         return self
 
     def _settings(self) -> Settings:
-        for name, allowed in (("mean", ("constant", "zero")), ("engine", ("numpy", "jax"))):
-            if getattr(self, name) not in allowed:
-                raise ValueError(f"{name} must be {' or '.join(map(repr, allowed))}, not {getattr(self, name)!r}")
+        check_parameters(self)
         return Settings(self.mean, self.n_restarts, self.max_iterations, self.engine)  # type: ignore[arg-type]
 
     def _mean(self) -> Mean:
@@ -227,11 +245,26 @@ class GPRegressor(MultiOutputMixin, ExactRegressor):
     def _standard_kernel(self, n_inputs: int) -> tuple[Kernel, tuple[bool, ...]]:
         """The kernel on standardised data, and which of its parameters the user has set."""
         kernel = parse(self.kernel) if isinstance(self.kernel, str) else self.kernel
-        if not isinstance(kernel, Kernel):
-            raise TypeError(f"kernel must be text or a Kernel, not {type(kernel).__name__}")
         kernel = bind(kernel, self._names() or n_inputs)
         if self.optimise:
             kernel = with_noise(kernel)
         s = self.scaler_
         y_spread = float(np.exp(np.mean(np.log(s.y_sd))))
-        return rescale(kernel, -s.x_mean / s.x_sd, 1 / s.x_sd, 1 / y_spread), given(kernel)
+        return in_units(kernel, -s.x_mean / s.x_sd, 1 / s.x_sd, 1 / y_spread, self._gathers()), given(kernel)
+
+    def _gathers(self) -> bool:
+        return self.optimise
+
+
+def in_units(kernel: Kernel, shift: np.ndarray, spread: np.ndarray, y_spread: float, gathers: bool) -> Kernel:
+    """The kernel in other units (`rescale`), if numbers reach so far; `gathers`: a product's scale in one place."""
+    with np.errstate(all="ignore"):
+        found = rescale(kernel, shift, spread, y_spread)
+        found = gathered(found) if gathers else found
+    for old, new in zip(walk(kernel), walk(found), strict=True):
+        for p in new.parameters:
+            before, after = (np.asarray(getattr(node, p.name), dtype=float) for node in (old, new))
+            vanished = p.kind == "positive" and bool(np.any((after == 0) & (before != 0)))
+            if vanished or not np.all(np.isfinite(after)):
+                raise ValueError(f"in these units the {p.name} of {new.name} is beyond all numbers: rescale the data")
+    return found

@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from fathom import models
 from fathom.base.arrays import RandomState, seed_of
 from fathom.base.files import Facts
+from fathom.base.parameters import RANDOM_STATE, Constraints, Instance, Integer, check_parameters
+from fathom.base.stored import Damaged, brief, entries, entry, numbers
 from fathom.data.columns import Scaler
-from fathom.estimators.base import LARGEST, Estimator, Predicts, short_text, with_row
+from fathom.estimators.base import Estimator, Predicts, short_text
+from fathom.estimators.given import inputs, outputs, standard
 from fathom.kernels.base import Kernel
 from fathom.likelihoods import few_valued
 from fathom.predictive import Predictive
@@ -32,6 +35,16 @@ class Learner(Estimator):
     """A sparse or deep GP on standardised data. Subclasses say what its layers are and what an answer is."""
 
     rows: ClassVar[tuple[str, bool]]  # of the table of models: the estimator's own, all or those that learn classes
+    parameter_constraints: ClassVar[Constraints] = {
+        "inference": [str, Instance("fathom.inference.base.Inference")],
+        "n_inducing": [Integer(1)],
+        "kernel": [None, str, Kernel],
+        "features": [None, str, callable],
+        "training": [None, Instance("fathom.inference.base.Training")],
+        "dtype": [None, "float32", "float64"],
+        "verbose": [bool, Integer(0)],
+        "random_state": RANDOM_STATE,
+    }
     inference: str | Inference
     training: Training | None
     kernel: str | Kernel | tuple[str | Kernel, ...] | None
@@ -59,8 +72,6 @@ class Learner(Estimator):
         raise NotImplementedError
 
     def _dtype(self, method: Inference) -> str:
-        if self.dtype not in (None, "float32", "float64"):
-            raise ValueError(f"dtype must be 'float32' or 'float64', not {self.dtype!r}")
         return self.dtype or method.dtype
 
     def _training(self) -> Training:
@@ -72,6 +83,7 @@ class Learner(Estimator):
         """Everything a method needs, checked."""
         from fathom.inference.base import Task
 
+        check_parameters(self)
         method = self._method()
         arch, training = self._architecture(method), self._training()
         method.check(arch, training)
@@ -145,20 +157,11 @@ class Learner(Estimator):
 
     # -- data --------------------------------------------------------------------------------------------------
 
-    def _checked_inputs(self, X: Rows, reset: bool) -> np.ndarray:
-        try:
-            rows = np.asarray(validate_data(self, X, reset=reset, dtype=float, ensure_min_samples=1 + reset))
-        except ValueError as problem:
-            raise ValueError(with_row(problem, X, None)) from None
-        if np.abs(rows).max(initial=0.0) > LARGEST:
-            raise ValueError(f"values beyond {LARGEST:.0e} cannot be squared: rescale the data")
-        if reset:
-            self.last_ = rows.max(0).tolist()  # where a forecast begins: the rows themselves are not kept
+    def _first_inputs(self, X: Rows) -> np.ndarray:
+        """Rows to learn from."""
+        rows = inputs(self, X, reset=True)
+        self.last_ = rows.max(0).tolist()  # where a forecast begins: the rows themselves are not kept
         return rows
-
-    def _inputs(self, X: Rows) -> np.ndarray:
-        check_is_fitted(self)
-        return self.scaler_.x(self._checked_inputs(X, reset=False))
 
     # -- model files -------------------------------------------------------------------------------------------
 
@@ -208,7 +211,10 @@ class Learner(Estimator):
         Y, n_classes = model._set_own(description)
         rows = np.random.default_rng(0).standard_normal((4, model.n_features_in_))
         task = model._task(rows, np.repeat(Y, 4, 0), n_classes, 0)
-        model.learnt_ = model._method().restored(task, description["learnt"], arrays)
+        held = sum(values.size for values in arrays.values())
+        if task.arch.at_least(model.n_features_in_) > held:  # before a model of that size is built
+            raise Damaged(f"'widths' ask for more than the {held} numbers that it holds")
+        model.learnt_ = model._method().restored(task, entry(description, "learnt", dict), arrays)
         return model
 
     @classmethod
@@ -216,13 +222,21 @@ class Learner(Estimator):
         """Everything but what was learnt."""
         from fathom.inference.base import Training, method
 
-        told, params = description["inference"], description["params"]
+        told, params = entry(description, "inference", dict), entry(description, "params", dict)
         params = {name: tuple(v) if isinstance(v, list) else v for name, v in params.items()}
-        kind = told["name"] if told["named"] else method(told["name"])(**told["options"])
-        training = Training(**description["training"])
+        name, known = entry(told, "name", str), models.methods(*cls.rows)
+        if name not in known:
+            raise Damaged(f"its inference must be one of {', '.join(known)}, not {brief(name)}")
+        kind = name if entry(told, "named", bool) else method(name)(**entry(told, "options", dict))
+        for key, sort in {"mean": str, "features": str, "dtype": str, "n_inducing": int}.items():
+            if params.get(key) is not None:
+                entry(params, key, sort)
+        training = Training(**entry(description, "training", dict))
         model = cls(**params, inference=kind, training=training if training.changed() else None)
-        model._take_up(description, int(description["n_inputs"]))
-        model.n_seen_, model.last_, model.remarks_ = (description[key] for key in ("n_seen", "last", "remarks"))
+        n = entry(description, "n_inputs", int)
+        model._take_up(description, n)
+        model.n_seen_, model.remarks_ = entry(description, "n_seen", int), entries(description, "remarks", str)
+        model.last_ = numbers(description, "last", n).tolist()
         return model
 
 
@@ -234,10 +248,10 @@ class LearnerRegressor(MultiOutputMixin, RegressorMixin, Predicts, Learner):
         self._task(np.zeros((0, 1)), np.zeros((0, 1)), 0, 0)  # wrong options are told before anything is computed
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        X = self._checked_inputs(X, reset=True)
-        y = checked_outputs(y, len(X))
+        X = self._first_inputs(X)
+        y = outputs(y, len(X), missing=True)
         self._single, Y = y.ndim == 1, y.reshape(len(X), -1)
-        self.scaler_ = Scaler.fit(X, Y)
+        self.scaler_ = standard(X, Y)
         self.remarks_ = self._remarks(Y)
         self._learn(self.scaler_.x(X), self.scaler_.y(Y), 0, on_check)
         return self
@@ -247,9 +261,11 @@ class LearnerRegressor(MultiOutputMixin, RegressorMixin, Predicts, Learner):
         """Go on learning from further rows; the first call fits, and its units stay. The best of an average goes on."""
         if not hasattr(self, "learnt_"):
             return self.fit(X, y)
-        X = self._checked_inputs(X, reset=False)
-        Y = checked_outputs(y, len(X)).reshape(len(X), -1)
-        task = self._task(self.scaler_.x(X), self.scaler_.y(Y), 0, self.learnt_.seed)
+        X = self._inputs(X)
+        Y = outputs(y, len(X), missing=True).reshape(len(X), -1)
+        if Y.shape[1] != (n := len(self.scaler_.y_mean)):
+            raise ValueError(f"y has {Y.shape[1]} outputs, but the model has learnt {n}")
+        task = self._task(X, self.scaler_.y(Y), 0, self.learnt_.seed)
         self.learnt_ = self._method().go_on(self.learnt_, task, self.n_seen_ + len(X))
         self.n_seen_ += len(X)
         return self
@@ -288,25 +304,10 @@ class LearnerRegressor(MultiOutputMixin, RegressorMixin, Predicts, Learner):
         return {"single": self._single}
 
     def _set_own(self, description: Facts) -> tuple[np.ndarray, int]:
-        self._single = bool(description["single"])
-        return np.zeros((1, len(self.scaler_.y_mean))), 0
-
-
-def checked_outputs(y: Rows, n: int, whole: bool = True) -> np.ndarray:
-    """Outputs (N) or (N, P); NaN marks a missing one where there are several, of which `whole` data know some value."""
-    y = np.asarray(check_array(y, ensure_2d=False, dtype=float, ensure_all_finite=False, input_name="y"))
-    if y.ndim > 2 or len(y) != n:
-        raise ValueError(f"y has shape {y.shape} for {n} rows of X: it must be (N) or (N, P)")
-    single = y.ndim == 1 or y.shape[1] == 1
-    bad = np.isinf(y) | (np.isnan(y) & single)
-    if bad.any():
-        row = int(np.argmax(bad.reshape(n, -1).any(1)))
-        raise ValueError(f"Input y contains NaN or infinity. The first is in row {row}: drop the row or fill it in.")
-    if whole and np.all(np.isnan(y.reshape(n, -1)), axis=0).any():
-        raise ValueError("an output has no known value: drop the column")
-    if np.abs(y[~np.isnan(y)]).max(initial=0.0) > LARGEST:
-        raise ValueError(f"values beyond {LARGEST:.0e} cannot be squared: rescale the data")
-    return y
+        self._single, n = entry(description, "single", bool), len(self.scaler_.y_mean)
+        if n != 1 if self._single else n < 1:
+            raise Damaged(f"the scaling is that of {n} outputs")
+        return np.zeros((1, n)), 0
 
 
 def mixture(moments: Mixture, scaler: Scaler, single: bool) -> Predictive:

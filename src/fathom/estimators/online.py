@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from fathom.base.arrays import RandomState, seed_of
 from fathom.base.files import Facts
+from fathom.base.parameters import RANDOM_STATE, Constraints, Each, Integer, Number, check_parameters
 from fathom.data.columns import Scaler
-from fathom.estimators.base import LARGEST, Estimator, Predicts, named_parts, with_row
-from fathom.estimators.learner import checked_outputs, mixture
+from fathom.estimators.base import Estimator, Predicts, named_parts
+from fathom.estimators.given import inputs, outputs, standard, standardised
+from fathom.estimators.learner import mixture
 from fathom.gp.learn import with_noise
 from fathom.gp.starts import given
 from fathom.kernels.algebra import bind, rescale, with_names
@@ -32,9 +34,9 @@ AUTO = (1.0, 0.999, 0.99)  # rates of forgetting among which "auto" chooses as i
 class OnlineGPRegressor(MultiOutputMixin, RegressorMixin, Predicts, Estimator):
     """Gaussian process regression that sees one row after the other and keeps at most `budget` of them.
 
-    `fit` learns the kernel's parameters and passes through the rows; `partial_fit` goes on with one row or many, however
-    they are cut into calls. On its own it gathers 50 rows, which set the units and the parameters; these are learnt
-    again, from the last 500 rows, whenever four times as many have passed.
+    `fit` learns the kernel's parameters and passes through the rows; `partial_fit` goes on with one row or many, and
+    how they are cut into calls makes no difference. On its own it gathers 50 rows, which set units and parameters;
+    parameters are learnt again, from the last 500 rows, whenever four times as many have passed.
 
     Parameters
     ----------
@@ -61,6 +63,16 @@ class OnlineGPRegressor(MultiOutputMixin, RegressorMixin, Predicts, Estimator):
     stream was found to have changed, and how. n_seen_ : rows so far.
     """
 
+    parameter_constraints: ClassVar[Constraints] = {
+        "kernel": [str, Kernel],
+        "budget": [Integer(1, 10_000)],
+        "noise": ["constant", "heteroscedastic"],
+        "forgetting": ["auto", Number(above=0, most=1), Each("rates above 0 and at most 1", [Number(above=0, most=1)])],
+        "episodes": [Integer(1)],
+        "optimize": [bool],
+        "random_state": RANDOM_STATE,
+    }
+
     def __init__(
         self,
         kernel: str | Kernel = "SE",
@@ -84,12 +96,9 @@ class OnlineGPRegressor(MultiOutputMixin, RegressorMixin, Predicts, Estimator):
 
     def fit(self, X: Rows, y: Rows) -> Self:
         """Learn parameters and rows of inputs X (N, D) and outputs y (N) or (N, P); NaN marks a missing output."""
-        rates = self._rates()
-        rows, Y = self._checked(X, y, reset=True)
-        if len(rows) < 2:
-            raise ValueError("a fit needs at least 2 rows (1 sample given): use partial_fit for rows one by one")
+        rows, Y = self._checked(X, y, reset=True, least=2)
         self.scaler_ = self._units(rows, Y)
-        self.learnt_ = learnt_from(self._plan(rates), self.scaler_.x(rows), self.scaler_.y(Y))
+        self.learnt_ = learnt_from(self._plan(), self.scaler_.x(rows), self.scaler_.y(Y))
         self._waiting = self._none(Y.shape[1])
         return self
 
@@ -103,7 +112,7 @@ class OnlineGPRegressor(MultiOutputMixin, RegressorMixin, Predicts, Estimator):
 
         Until 50 rows have been gathered they are the mean and spread of the rows so far.
         """
-        rates, begins = self._rates(), not hasattr(self, "_waiting")
+        begins = not hasattr(self, "_waiting")
         rows, Y = self._checked(X, y, reset=begins)
         if begins:
             self._waiting = self._none(Y.shape[1])
@@ -115,10 +124,10 @@ class OnlineGPRegressor(MultiOutputMixin, RegressorMixin, Predicts, Estimator):
             told.append(self._wait(rows[:taken], Y[:taken]))
             rows, Y = rows[taken:], Y[taken:]
             if not self.optimize or len(self._waiting[0]) == WARM:
-                self._begin(rates)
+                self._begin()
         if len(rows):
             s = self.scaler_
-            said = self.learnt_.go_on(s.x(rows), s.y(Y))
+            said = self.learnt_.go_on(standardised(s, rows), s.y(Y))
             told.append((s.y_back(said.mean), said.var * s.y_sd**2))
         mean, var = (np.concatenate(parts) for parts in zip(*told, strict=True))
         return Predictive.gaussian(mean[:, 0], var[:, 0]) if self._single else Predictive.gaussian(mean, var)
@@ -131,16 +140,16 @@ class OnlineGPRegressor(MultiOutputMixin, RegressorMixin, Predicts, Estimator):
         means, variances = (np.array([pair[k] for pair in pairs]).reshape(Y.shape) for k in (0, 1))
         return means, variances
 
-    def _begin(self, rates: tuple[float, ...]) -> None:
+    def _begin(self) -> None:
         """Set units and parameters from the rows gathered, and learn these rows."""
         X, Y = self._waiting
         self.scaler_ = self._units(X, Y)
-        self.learnt_ = learnt_from(self._plan(rates), self.scaler_.x(X), self.scaler_.y(Y))
+        self.learnt_ = learnt_from(self._plan(), self.scaler_.x(X), self.scaler_.y(Y))
         self._waiting = self._none(Y.shape[1])
 
     def _units(self, X: np.ndarray, Y: np.ndarray) -> Scaler:
         if self.optimize:
-            return Scaler.fit(X, Y)
+            return standard(X, Y)
         D, P = X.shape[1], Y.shape[1]
         return Scaler(np.zeros(D), np.ones(D), np.zeros(P), np.ones(P))
 
@@ -151,7 +160,7 @@ class OnlineGPRegressor(MultiOutputMixin, RegressorMixin, Predicts, Estimator):
         given = AUTO if self.forgetting == "auto" else np.atleast_1d(self.forgetting).tolist()
         return tuple(float(rate) for rate in given)
 
-    def _plan(self, rates: tuple[float, ...]) -> Plan:
+    def _plan(self) -> Plan:
         kernel = parse(self.kernel) if isinstance(self.kernel, str) else self.kernel
         kernel = bind(kernel, self._names() or self.n_features_in_)
         kernel = with_noise(kernel) if self.optimize else kernel
@@ -159,22 +168,18 @@ class OnlineGPRegressor(MultiOutputMixin, RegressorMixin, Predicts, Estimator):
         standard = rescale(kernel, -s.x_mean / s.x_sd, 1 / s.x_sd, 1 / self._spread())
         varying = self.noise == "heteroscedastic"
         episodes = self.episodes if self.optimize else 0
-        return Plan(standard, given(kernel), self.budget, rates, episodes, varying, seed_of(self.random_state))
+        return Plan(standard, given(kernel), self.budget, self._rates(), episodes, varying, seed_of(self.random_state))
 
     def _spread(self) -> float:
         """In units of which outputs share one kernel."""
         return float(np.exp(np.mean(np.log(self.scaler_.y_sd))))
 
-    def _checked(self, X: Rows, y: Rows, reset: bool) -> tuple[np.ndarray, np.ndarray]:
-        try:
-            rows = np.asarray(validate_data(self, X, reset=reset, dtype=float))
-        except ValueError as problem:
-            raise ValueError(with_row(problem, X, None)) from None
-        if np.abs(rows).max(initial=0.0) > LARGEST:
-            raise ValueError(f"values beyond {LARGEST:.0e} cannot be squared: rescale the data")
+    def _checked(self, X: Rows, y: Rows, reset: bool, least: int = 1) -> tuple[np.ndarray, np.ndarray]:
+        check_parameters(self)
         if y is None:
             raise ValueError("OnlineGPRegressor requires y to be passed, but the target y is None")
-        values = checked_outputs(y, len(rows), whole=reset and self.optimize)
+        rows = inputs(self, X, reset, least)
+        values = outputs(y, len(rows), missing=True)
         self._single = values.ndim == 1
         return rows, values.reshape(len(rows), -1)
 
@@ -183,20 +188,20 @@ class OnlineGPRegressor(MultiOutputMixin, RegressorMixin, Predicts, Estimator):
     def predict_dist(self, X: Rows, observed: bool = True) -> Predictive:
         """The predictive distribution of new observations at X, or (`observed=False`) of the function itself."""
         check_is_fitted(self, "_waiting")
-        X = np.asarray(validate_data(self, X, reset=False, dtype=float))
         if hasattr(self, "learnt_"):
-            return mixture(self.learnt_.predict(self.scaler_.x(X), observed), self.scaler_, self._single)
+            return mixture(self.learnt_.predict(self._inputs(X), observed), self.scaler_, self._single)
+        X = inputs(self, X, reset=False)
         mean, var = (np.broadcast_to(a, (len(X), len(a))) for a in spread_so_far(self._waiting[1]))
         return Predictive.gaussian(mean[:, 0], var[:, 0]) if self._single else Predictive.gaussian(mean, var)
 
     def components(self, X: Rows) -> dict[str, Predictive]:
         """The posterior of every additive part of the kernel at X; with "constant", their means sum to `predict`."""
         check_is_fitted(self, "learnt_")
-        X_std, s = self.scaler_.x(validate_data(self, X, reset=False, dtype=float)), self.scaler_
-        parts, means, variances = self.learnt_.parts(X_std)
-        user = [rescale(part, s.x_mean, s.x_sd, self._spread()) for part in parts]
+        s = self.scaler_
+        parts, means, variances = self.learnt_.parts(self._inputs(X))
+        user = named_parts(map(self._in_user_units, parts))
         found = {}
-        for name, mean, var in zip(named_parts(user, self._names()), means * s.y_sd, variances * s.y_sd**2, strict=True):
+        for name, mean, var in zip(user, means * s.y_sd, variances * s.y_sd**2, strict=True):
             found[name] = Predictive.gaussian(*((a[:, 0] for a in (mean, var)) if self._single else (mean, var)))
         level = np.broadcast_to(s.y_mean, means[0].shape)
         level = level[:, 0] if self._single else level
@@ -206,8 +211,11 @@ class OnlineGPRegressor(MultiOutputMixin, RegressorMixin, Predicts, Estimator):
     def kernel_(self) -> Kernel:
         """The kernel in the user's units."""
         check_is_fitted(self, "learnt_")
+        return self._in_user_units(self.learnt_.found.kernel)
+
+    def _in_user_units(self, kernel: Kernel) -> Kernel:
         s, names = self.scaler_, self._names()
-        user = rescale(self.learnt_.found.kernel, s.x_mean, s.x_sd, self._spread())
+        user = rescale(kernel, s.x_mean, s.x_sd, self._spread())
         return user if names is None else with_names(user, names)
 
     @property

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Self, get_args
+from typing import TYPE_CHECKING, ClassVar, Self, get_args
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from fathom.base import linalg
 from fathom.base.arrays import Array, RandomState, seed_of
-from fathom.base.execute import Executor, executor
+from fathom.base.execute import BACKENDS, Executor, executor
 from fathom.base.files import Facts
-from fathom.data.columns import Columns, Scaler
+from fathom.base.parameters import PATH, RANDOM_STATE, Constraints, Each, Integer, Number, check_parameters
+from fathom.base.stored import entries, entry
+from fathom.data.columns import Columns
 from fathom.data.dataset import Dataset
 from fathom.estimators.exact import ExactRegressor
+from fathom.estimators.given import standard
 from fathom.gp.evidence import Mean
 from fathom.gp.learn import posterior_of
 from fathom.kernels.algebra import bind
@@ -63,6 +66,20 @@ class KernelSearch(ExactRegressor):
     models say of it: learnt from their past forecasts.
     """
 
+    parameter_constraints: ClassVar[Constraints] = {
+        "depth": [Integer(1)],
+        "variant": ["interpretability", "accuracy"],
+        "base": [Each("names", [str])],
+        "criterion": get_args(Criterion),
+        "beam": [Integer(1)],
+        "time_limit": [None, Number(above=0)],
+        "n_jobs": [None, -1, Integer(1)],
+        "backend": BACKENDS,
+        "address": [None, str],
+        "trace_path": PATH,
+        "random_state": RANDOM_STATE,
+    }
+
     def __init__(
         self,
         depth: int = 10,
@@ -92,12 +109,13 @@ class KernelSearch(ExactRegressor):
 
     def fit(self, X: Rows, y: Rows, on_level: OnLevel | None = None, on_stage: OnStage | None = None) -> Self:
         """Search for the kernel of inputs X (N, D) and one output y (N)."""
+        check_parameters(self)
         inputs, y = self._checked(X, y)
         if y.ndim == 2 and y.shape[1] > 1:
             raise ValueError(f"KernelSearch explains one output, y has {y.shape[1]}: choose a column")
         y = np.asarray(column_or_1d(y, warn=True))
         self._single = True
-        self.scaler_ = Scaler.fit(inputs, y)
+        self.scaler_ = standard(inputs, y)
         X_std, Y_std = self.scaler_.x(inputs), self.scaler_.y(y.reshape(-1, 1))
         path = None if self.trace_path is None else Path(self.trace_path)
         with executor(self.backend, self.n_jobs, self.address) as pool, linalg.calm_threads(len(X_std)):  # type: ignore[arg-type]
@@ -117,12 +135,6 @@ class KernelSearch(ExactRegressor):
         return self
 
     def _search_settings(self, n_inputs: int, seed: int) -> Settings:
-        allowed = {"variant": ("interpretability", "accuracy"), "criterion": get_args(Criterion)}
-        for name, choices in allowed.items():
-            if getattr(self, name) not in choices:
-                raise ValueError(f"{name} must be {' or '.join(map(repr, choices))}, not {getattr(self, name)!r}")
-        if self.depth < 1 or self.beam < 1:
-            raise ValueError(f"depth and beam must be 1 or more, not {self.depth} and {self.beam}")
         grammar = default_grammar(n_inputs, self.variant, tuple(self.base))  # type: ignore[arg-type]
         return Settings(grammar, self.depth, self.criterion, self.beam, seed)  # type: ignore[arg-type]
 
@@ -215,8 +227,16 @@ class KernelSearch(ExactRegressor):
     @classmethod
     def from_state(cls, description: Facts, arrays: dict[str, np.ndarray]) -> Self:
         model = super().from_state(description, arrays)
-        model.trace_ = Trace.from_json(description["trace"])
+        model.base = tuple(model.base)
+        model.trace_ = Trace.from_json(entry(description, "trace", str))
         X, Y = arrays["X"], arrays["Y"]
-        members = [Member(bind(parse(text), X.shape[1]), *rest) for text, *rest in description["members"]]
-        model._remember(members, float(description["caution"]), X, Y)
+        members = [_member(told, X.shape[1]) for told in entries(description, "members", list)]
+        model._remember(members, entry(description, "caution", float), X, Y)
         return model
+
+
+def _member(told: list[object], n_inputs: int) -> Member:
+    """A model of the average, as it stands in a file."""
+    facts = dict(zip(Member._fields, told, strict=True))
+    kernel, weight = bind(parse(entry(facts, "kernel", str)), n_inputs), entry(facts, "weight", float)
+    return Member(kernel, weight, entry(facts, "place", int), entry(facts, "persistent", bool))

@@ -16,6 +16,7 @@ import numpy as np
 from scipy import fft
 
 from fathom.base.optimise import Space
+from fathom.kernels.algebra import scale
 from fathom.kernels.base import Kernel, walk
 from fathom.kernels.combine import Product
 from fathom.kernels.dense import Dense
@@ -24,7 +25,9 @@ from fathom.kernels.vector import Slot, slots, to_vector
 
 NOISE_FLOOR = 1e-6  # of the variance of y
 MOST = 600  # rows beyond which the Lomb–Scargle periodogram takes seconds
+MOST_FREQUENCIES = 20_000  # of it
 CELLS = 4  # of the grid of a faster one, to the median step
+MOST_CELLS = 1_000_000  # of that grid: a few far rows would make it as long as memory
 
 
 @dataclass
@@ -70,7 +73,8 @@ def periodogram_peaks(x: np.ndarray, y: np.ndarray, n: int) -> np.ndarray:
 
     column = Column(x, y)
     # finer than 0.2/range: with tens of cycles in the data a period 1 % off is in another basin
-    frequencies = np.arange(1.0 / column.span, 0.5 / column.step, 0.1 / column.span)[:20_000]
+    first, fine = 1.0 / column.span, 0.1 / column.span
+    frequencies = np.arange(first, min(0.5 / column.step, first + MOST_FREQUENCIES * fine), fine)[:MOST_FREQUENCIES]
     if len(x) < 5 or len(frequencies) < 3:
         return np.zeros(0)
     slope, level = np.polyfit(x, y, 1)
@@ -95,6 +99,22 @@ def given(kernel: Kernel) -> tuple[bool, ...]:
 def _is_given(node: Kernel, slot: Slot) -> bool:
     name, default = slot.parameter.name, np.asarray(slot.parameter.default)
     return name in node.given or not np.all(np.asarray(getattr(node, name)) == default)
+
+
+def gathered(kernel: Kernel) -> Kernel:
+    """The same kernel with the scale of every product in its first factor.
+
+    The scales of the others are not learnt. In units in which they are far from one, the first could not make up for
+    them within its limits.
+    """
+    if not kernel.children:
+        return kernel
+    first, *others = (gathered(child) for child in kernel.children)
+    if isinstance(kernel, Product):
+        scales = [other.scale_node().variance or 1.0 for other in others]
+        others = [scale(other, 1 / size) for other, size in zip(others, scales, strict=True)]
+        first = scale(first, math.prod(scales))
+    return kernel.replace(children=(first, *others))
 
 
 def starting_vectors(
@@ -242,6 +262,8 @@ def _bounds(node: Kernel, slot: Slot, column: Column) -> tuple[float, float]:
 
 def peaks(x: np.ndarray, y: np.ndarray, n: int) -> np.ndarray:
     """Periods of the n highest peaks of the detrended series, strongest first."""
+    if not np.ptp(x):
+        return np.zeros(0)
     return (periodogram_peaks if len(x) <= MOST else binned_peaks)(x, y, n)
 
 
@@ -251,7 +273,8 @@ def binned_peaks(x: np.ndarray, y: np.ndarray, n: int) -> np.ndarray:
     The values are added up on a fine grid. With so many rows the periodogram of these sums is that of Lomb and
     Scargle for all periods of more than a few steps.
     """
-    span, step = float(np.ptp(x)), float(np.median(np.diff(np.unique(x)))) / CELLS
+    span = float(np.ptp(x))
+    step = max(float(np.median(np.diff(np.unique(x)))) / CELLS, span / MOST_CELLS)
     slope, level = np.polyfit(x, y, 1)
     sums = np.bincount(np.round((x - x.min()) / step).astype(int), weights=y - slope * x - level)
     size = fft.next_fast_len(10 * len(sums), real=True)  # as fine as 0.1/span

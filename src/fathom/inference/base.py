@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from os import PathLike
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.base import BaseEstimator
 
 from fathom import models
 from fathom.base.files import Facts
+from fathom.base.parameters import PATH, Constraints, Integer, Number, check_parameters
 from fathom.deep.build import Architecture
 from fathom.deep.model import Features
 from fathom.deep.predict import Mixture
@@ -20,6 +22,8 @@ from fathom.deep.training.loop import Entry, OnCheck
 
 class Options(BaseEstimator):
     """A holder of options in the manner of scikit-learn, which says who knows an option that it does not."""
+
+    parameter_constraints: ClassVar[Constraints] = {}  # what each option may be
 
     def __new__(cls, *args: object, **options: object) -> Self:
         for name in options:
@@ -66,6 +70,16 @@ class Training(Options):
         Training ends there with what it has.
     """
 
+    parameter_constraints: ClassVar[Constraints] = {
+        "n_steps": [None, Integer(1)],
+        "batch_size": [Integer(1)],
+        "learning_rate": [None, Number(above=0)],
+        "validation_fraction": [None, Number(least=0, below=1)],
+        "refit": [bool],
+        "checkpoint": PATH,
+        "time_limit": [None, Number(above=0)],
+    }
+
     def __init__(
         self,
         n_steps: int | None = None,
@@ -73,7 +87,7 @@ class Training(Options):
         learning_rate: float | None = None,
         validation_fraction: float | None = None,
         refit: bool = False,
-        checkpoint: str | None = None,
+        checkpoint: str | PathLike[str] | None = None,
         time_limit: float | None = None,
     ):
         self.n_steps = n_steps
@@ -83,15 +97,6 @@ class Training(Options):
         self.refit = refit
         self.checkpoint = checkpoint
         self.time_limit = time_limit
-
-    def check(self) -> None:
-        """Raise an error that names the first option with a wrong value."""
-        if self.n_steps is not None and self.n_steps < 1:
-            raise ValueError(f"n_steps must be at least 1 (or None), not {self.n_steps}")
-        if self.batch_size < 1:
-            raise ValueError(f"batch_size must be at least 1, not {self.batch_size}")
-        if self.validation_fraction is not None and not 0 <= self.validation_fraction < 1:
-            raise ValueError(f"validation_fraction must be at least 0 and below 1, not {self.validation_fraction}")
 
     def changed(self) -> tuple[str, ...]:
         """Names of the options that are not at their defaults."""
@@ -155,9 +160,8 @@ class Inference(Options):
 
     def check(self, arch: Architecture, training: Training) -> None:
         """Raise an error that names the first option with a wrong value."""
-        training.check()
-        if arch.n_inducing < 1:
-            raise ValueError(f"n_inducing must be at least 1, not {arch.n_inducing}")
+        check_parameters(training)
+        check_parameters(self)
         if strange := [name for name in training.changed() if name not in self.uses]:
             raise ValueError(f"{strange[0]} means nothing to {self.name!r}; it knows {', '.join(self.uses)}")
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 
 from fathom.base.files import Facts
 from fathom.base.linalg import Factor, root
+from fathom.base.parameters import Constraints, Number
+from fathom.base.stored import array, entries, entry
 from fathom.deep.build import Architecture
 from fathom.deep.predict import AS_LEARNT, Mixture, Scales
 from fathom.deep.training.loop import Entry
@@ -73,6 +75,7 @@ class PEP(Inference):
     dtype: ClassVar[str] = "float64"
     deep: ClassVar[bool] = False
     uses: ClassVar[tuple[str, ...]] = ("n_steps",)
+    parameter_constraints: ClassVar[Constraints] = {"power": [Number(least=0, most=1)]}
     power: float
 
     def __init__(self, power: float = 0.5):
@@ -80,8 +83,6 @@ class PEP(Inference):
 
     def check(self, arch: Architecture, training: Training) -> None:
         super().check(arch, training)
-        if not 0 <= self.power <= 1:
-            raise ValueError(f"power must be between 0 (VFE) and 1 (FITC), not {self.power}")
         if arch.dtype != self.dtype:
             raise ValueError(f"dtype {arch.dtype!r} means nothing to {self.name!r}, which computes in float64")
 
@@ -99,10 +100,13 @@ class PEP(Inference):
 
     def restored(self, task: Task, facts: Facts, arrays: Mapping[str, np.ndarray]) -> Collapsed:
         """The posterior of a file."""
-        kernel = bind(parse(facts["kernel"]), task.X.shape[1])
-        prior, inner = GP(kernel, arrays["constant"]), Factor(arrays["inner"], 0.0, 1)
-        posterior = SparsePosterior(prior, arrays["Z"], arrays["half"], inner, arrays["weights"])
-        return Collapsed(posterior, facts["seed"], facts["status"], facts["history"], facts["notes"])
+        d, p = task.X.shape[1], task.Y.shape[1]
+        kernel, Z = bind(parse(entry(facts, "kernel", str)), d), array(arrays, "Z", None, d)
+        half, inner = (array(arrays, name, len(Z), len(Z)) for name in ("half", "inner"))
+        prior, weights = GP(kernel, array(arrays, "constant", p)), array(arrays, "weights", len(Z), p)
+        posterior = SparsePosterior(prior, Z, half, Factor(inner, 0.0, 1), weights)
+        history, notes = cast(list[Entry], entries(facts, "history", dict)), entries(facts, "notes", str)
+        return Collapsed(posterior, entry(facts, "seed", int), entry(facts, "status", str), history, notes)
 
 
 class FITC(PEP):

@@ -22,6 +22,7 @@ from scipy.special import softmax
 from fathom.base import linalg
 from fathom.base.arrays import Array
 from fathom.base.compiling import compiled, precision
+from fathom.base.parameters import Constraints, Integer
 from fathom.deep.build import Architecture, Beginning, build
 from fathom.deep.ensemble import Ensemble
 from fathom.deep.laplace import laplace, points
@@ -31,8 +32,8 @@ from fathom.deep.objective import Objective, joint, predictive
 from fathom.deep.predict import NEGLIGIBLE
 from fathom.deep.training.lbfgs import End, Rows, Watch, climbed, history
 from fathom.deep.training.loop import Trained
-from fathom.inference.base import Task, Training
-from fathom.inference.gradient import Gradient, at_least_one
+from fathom.inference.base import Task
+from fathom.inference.gradient import Gradient
 from fathom.sparse.inducing import standard_start
 
 CLIMBED = 100_000  # rows times numbers of inducing points: beyond them minibatches take over
@@ -68,6 +69,15 @@ class DGPS(Gradient):
     n_inducing: ClassVar[int] = 20
     dtype: ClassVar[str] = "float64"
 
+    parameter_constraints: ClassVar[Constraints] = {
+        "n_samples": [Integer(1)],
+        "n_restarts": [Integer(1)],
+        "optimizer": [None, "lbfgs", "adam"],
+        "estimator": ["factorised", "joint"],
+        "prior": ["whitened", "density"],
+        "posterior": ["laplace", "point"],
+    }
+
     def __init__(
         self,
         n_samples: int = 10,
@@ -83,21 +93,6 @@ class DGPS(Gradient):
         self.estimator = estimator
         self.prior = prior
         self.posterior = posterior
-
-    def check(self, arch: Architecture, training: Training) -> None:
-        super().check(arch, training)
-        at_least_one(self.n_samples)
-        if self.n_restarts < 1:
-            raise ValueError(f"n_restarts must be at least 1, not {self.n_restarts}")
-        if self.optimizer not in (None, "lbfgs", "adam"):
-            raise ValueError(f"optimizer must be 'lbfgs' or 'adam', not {self.optimizer!r}")
-        for name, one, other in (
-            ("estimator", "factorised", "joint"),
-            ("prior", "whitened", "density"),
-            ("posterior", "laplace", "point"),
-        ):
-            if getattr(self, name) not in (one, other):
-                raise ValueError(f"{name} must be {one!r} or {other!r}, not {getattr(self, name)!r}")
 
     def beginning(self) -> Beginning:
         """Point values, and a little noise on hidden outputs."""

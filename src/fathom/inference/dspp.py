@@ -6,10 +6,10 @@ from functools import partial
 from typing import ClassVar
 
 from fathom.base.arrays import Array
-from fathom.deep.build import Architecture, Beginning
+from fathom.base.parameters import Constraints, Integer
+from fathom.deep.build import Beginning
 from fathom.deep.objective import Objective, predictive
 from fathom.deep.propagate import RULES, Draws, Passing, sigma_points
-from fathom.inference.base import Training
 from fathom.inference.gradient import Beta, Gradient
 
 
@@ -31,17 +31,16 @@ class DSPP(Gradient):
     epochs: ClassVar[int] = 60
     fewest: ClassVar[int] = 480
 
+    parameter_constraints: ClassVar[Constraints] = {
+        **Gradient.parameter_constraints,
+        "quadrature": list(RULES),
+        "n_quadrature": [None, Integer(1)],
+    }
+
     def __init__(self, quadrature: str = "qr3", n_quadrature: int | None = None, beta: Beta = 1.0):
         self.quadrature = quadrature
         self.n_quadrature = n_quadrature
         self.beta = beta
-
-    def check(self, arch: Architecture, training: Training) -> None:
-        super().check(arch, training)
-        if self.quadrature not in RULES:
-            raise ValueError(f"quadrature must be one of {', '.join(RULES)}, not {self.quadrature!r}")
-        if self.n_quadrature is not None and self.n_quadrature < 1:
-            raise ValueError(f"n_quadrature must be at least 1 (or None), not {self.n_quadrature}")
 
     def beginning(self) -> Beginning:
         """A diagonal q(v), and sigma points."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from fathom.deep.build import Architecture, Beginning
+from fathom.base.parameters import Constraints, Integer, Number
+from fathom.deep.build import Beginning
 from fathom.deep.ensemble import Ensemble
 from fathom.deep.objective import Objective, Robust, elbo
-from fathom.inference.base import Task, Training
-from fathom.inference.gradient import Beta, Gradient, at_least_one
+from fathom.inference.base import Task
+from fathom.inference.gradient import Beta, Gradient
 from fathom.inference.svgp import SVGP
 
 
@@ -28,13 +29,11 @@ class DSVI(Gradient):
     name: ClassVar[str] = "dsvi"
     calibrated: ClassVar[bool] = True
 
+    parameter_constraints: ClassVar[Constraints] = {**Gradient.parameter_constraints, "n_samples": [Integer(1)]}
+
     def __init__(self, n_samples: int = 1, beta: Beta = 1.0):
         self.n_samples = n_samples
         self.beta = beta
-
-    def check(self, arch: Architecture, training: Training) -> None:
-        super().check(arch, training)
-        at_least_one(self.n_samples)
 
     def beginning(self) -> Beginning:
         """A full q(v), all but certain in hidden layers."""
@@ -64,16 +63,12 @@ class Gamma(Gradient):
     name: ClassVar[str] = "gamma"
     calibrated: ClassVar[bool] = True
 
+    parameter_constraints: ClassVar[Constraints] = {**DSVI.parameter_constraints, "gamma": [Number(above=1)]}
+
     def __init__(self, gamma: float = 1.03, n_samples: int = 1, beta: Beta = 1.0):
         self.gamma = gamma
         self.n_samples = n_samples
         self.beta = beta
-
-    def check(self, arch: Architecture, training: Training) -> None:
-        super().check(arch, training)
-        at_least_one(self.n_samples)
-        if self.gamma <= 1:
-            raise ValueError(f"gamma must be above 1, not {self.gamma}")
 
     def beginning(self) -> Beginning:
         """As `DSVI`."""

@@ -17,14 +17,15 @@ import numpy as np
 
 from fathom.base.compiling import precision
 from fathom.base.files import Facts
-from fathom.deep.build import Architecture, Beginning, build
+from fathom.base.parameters import Constraints, Number
+from fathom.deep.build import Beginning, build
 from fathom.deep.ensemble import Ensemble
 from fathom.deep.model import DeepGP
 from fathom.deep.objective import Loss
 from fathom.deep.training.calibration import calibrate
 from fathom.deep.training.loop import Settings, train, whole
 from fathom.deep.training.schedule import Plan, carry_out
-from fathom.inference.base import Inference, Task, Training
+from fathom.inference.base import Inference, Task
 
 BETAS = (0.05, 0.2, 1.0)  # tried by beta="cv"
 HELD_FOR_BETA = 0.1  # part of the rows that choose it, where no other is held out
@@ -45,6 +46,7 @@ class Gradient(Inference):
     epochs: ClassVar[int] = 100  # passes over the rows, as far as the limits of steps allow
     fewest: ClassVar[int] = 2000  # steps on small data
     calibrated: ClassVar[bool] = False  # training rows, where they are many, set the width of intervals
+    parameter_constraints: ClassVar[Constraints] = {"beta": ["cv", Number(least=0)]}
     beta: Beta = 1.0  # an option of the methods whose objective has a KL to weigh
 
     def beginning(self) -> Beginning:
@@ -62,11 +64,6 @@ class Gradient(Inference):
     def resumed(self, model: DeepGP) -> DeepGP:
         """The model in the form in which it is trained: the inverse of `finished`, where there is one."""
         return model
-
-    def check(self, arch: Architecture, training: Training) -> None:
-        super().check(arch, training)
-        if self.beta != "cv" and (isinstance(self.beta, str) or self.beta < 0):
-            raise ValueError(f"beta must be a number of 0 or more, or 'cv', not {self.beta!r}")
 
     def learn(self, task: Task) -> Ensemble:
         """Train a model, on held-out schedules where the data are few."""
@@ -143,9 +140,3 @@ class Gradient(Inference):
             history = train(self.loss(), model, *task.rows, replace(settings, beta=beta)).history
             found[beta] = min((h["validation NLL"] or math.inf for h in history), default=math.inf)
         return min(found, key=lambda beta: found[beta])
-
-
-def at_least_one(n_samples: int) -> None:
-    """Raise an error unless some draws are asked for."""
-    if n_samples < 1:
-        raise ValueError(f"n_samples must be at least 1, not {n_samples}")

@@ -24,12 +24,13 @@ import numpy as np
 from fathom.base import linalg
 from fathom.base.arrays import Array, DType
 from fathom.base.compiling import compiled
-from fathom.deep.build import Architecture, Beginning
+from fathom.base.parameters import Constraints, Integer, Number
+from fathom.deep.build import Beginning
 from fathom.deep.layer import Layer
 from fathom.deep.model import DeepGP
 from fathom.deep.moments import Matched, at_points, matched
 from fathom.deep.propagate import Passed, Passing, Points
-from fathom.inference.base import Task, Training
+from fathom.inference.base import Task
 from fathom.inference.gradient import Gradient
 from fathom.kernels.expectations import Moments
 
@@ -61,16 +62,11 @@ class SEP(Gradient):
     parts: ClassVar[int] = 3
     fewest: ClassVar[int] = 1500
 
+    parameter_constraints: ClassVar[Constraints] = {"power": [Number(above=0, most=1)], "n_sweeps": [Integer(0)]}
+
     def __init__(self, power: float = 1.0, n_sweeps: int = 0):
         self.power = power
         self.n_sweeps = n_sweeps
-
-    def check(self, arch: Architecture, training: Training) -> None:
-        super().check(arch, training)
-        if not 0 < self.power <= 1:
-            raise ValueError(f"power must be above 0 and at most 1, not {self.power}")
-        if self.n_sweeps < 0:
-            raise ValueError(f"n_sweeps must be 0 or more, not {self.n_sweeps}")
 
     def beginning(self) -> Beginning:
         """A full q(v), narrow in hidden layers, whose outputs have a little noise of their own."""

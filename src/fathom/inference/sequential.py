@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from fathom.base.files import Facts
+from fathom.base.parameters import Constraints, Integer, Number
 from fathom.deep.build import Architecture
 from fathom.deep.predict import AS_LEARNT, Mixture, Scales
 from fathom.deep.training.loop import Entry
@@ -21,12 +22,11 @@ from fathom.streams.online import Online, Plan, learnt_from
 from fathom.streams.seeding import learnt_deeply
 from fathom.streams.way import Way
 
-CHOICES = {"update": ("adf", "plug-in", "trajectory"), "noise": ("constant", "heteroscedastic")}
 NODES = 30  # of the quadrature that compares classes
 
 
 class Sequential(Inference):
-    """Particles through layers of sparse online GPs: one pass over the rows in an episode, and any number of rows after.
+    """Particles through layers of sparse online GPs: a pass over the rows, and any number of rows after.
 
     Parameters
     ----------
@@ -48,6 +48,14 @@ class Sequential(Inference):
     name: ClassVar[str] = "sequential"
     dtype: ClassVar[str] = "float64"
     uses: ClassVar[tuple[str, ...]] = ()
+    parameter_constraints: ClassVar[Constraints] = {
+        "n_particles": [Integer(1)],
+        "episodes": [Integer(1)],
+        "update": ["adf", "plug-in", "trajectory"],
+        "activation": [None, "logistic"],
+        "noise": ["constant", "heteroscedastic"],
+        "forgetting": [Number(above=0, most=1)],
+    }
 
     def __init__(
         self,
@@ -67,17 +75,8 @@ class Sequential(Inference):
 
     def check(self, arch: Architecture, training: Training) -> None:
         if changed := training.changed():
-            raise ValueError(f"{changed[0]} means nothing to {self.name!r}, which passes over the rows: see its episodes")
+            raise ValueError(f"{changed[0]} means nothing to {self.name!r}: it has episodes, passes over the rows")
         super().check(arch, training)
-        for option, allowed in CHOICES.items():
-            if getattr(self, option) not in allowed:
-                raise ValueError(f"{option} must be one of {', '.join(allowed)}, not {getattr(self, option)!r}")
-        if self.activation not in (None, "logistic"):
-            raise ValueError(f"activation must be None or 'logistic', not {self.activation!r}")
-        if self.n_particles < 1 or self.episodes < 1:
-            raise ValueError(f"n_particles and episodes must be 1 or more, not {self.n_particles} and {self.episodes}")
-        if not 0 < self.forgetting <= 1:
-            raise ValueError(f"forgetting must be above 0 and at most 1, not {self.forgetting}")
         if arch.dtype != self.dtype:
             raise ValueError(f"dtype {arch.dtype!r} means nothing to {self.name!r}, which computes in float64")
         if arch.connected:

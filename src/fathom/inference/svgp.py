@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from fathom.deep.build import Architecture, Beginning
+from fathom.base.parameters import Constraints, Integer
+from fathom.deep.build import Beginning
 from fathom.deep.objective import Objective, elbo
-from fathom.inference.base import Training
 from fathom.inference.gradient import Beta, Gradient
 
 
@@ -49,14 +49,11 @@ class ODSVGP(SVGP):
 
     name: ClassVar[str] = "odsvgp"
 
+    parameter_constraints: ClassVar[Constraints] = {**SVGP.parameter_constraints, "n_mean": [Integer(1)]}
+
     def __init__(self, n_mean: int = 300, beta: Beta = 1.0):
         self.n_mean = n_mean
         self.beta = beta
-
-    def check(self, arch: Architecture, training: Training) -> None:
-        super().check(arch, training)
-        if self.n_mean < 1:
-            raise ValueError(f"n_mean must be at least 1, not {self.n_mean}")
 
     def beginning(self) -> Beginning:
         """As `SVGP`, with the further points."""

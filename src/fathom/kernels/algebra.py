@@ -11,7 +11,7 @@ import numpy as np
 
 from fathom.base.arrays import Array
 from fathom.kernels.base import Kernel, Leaf, Parameter
-from fathom.kernels.combine import Operator, Product, Sum, Switch, join
+from fathom.kernels.combine import Operator, Product, Sum, Switch, check_terms, join
 from fathom.kernels.leaves import KNOWN, SE, WN, C, Lin
 from fathom.kernels.vector import n_free
 
@@ -162,7 +162,12 @@ def _merge(
 ) -> list[Kernel]:
     """Replace all leaves of one class (and, if given, one choice of inputs) by a single one."""
     alike = [n for n in nodes if isinstance(n, leaf) and (inputs == () or n.inputs == inputs)]
-    return [n for n in nodes if not any(n is a for a in alike)] + ([reduce(how, alike)] if alike else [])
+    return _without(nodes, alike) + ([reduce(how, alike)] if alike else [])
+
+
+def _without(nodes: list[Kernel], some: Sequence[Kernel]) -> list[Kernel]:
+    taken = {id(n) for n in some}
+    return [n for n in nodes if id(n) not in taken]
 
 
 def _add(a: L, b: L) -> L:
@@ -181,7 +186,7 @@ def _absorb_into_noise(factors: list[Kernel]) -> list[Kernel]:
         return factors
     absorbed = [f for f in factors if isinstance(f, Leaf) and f.stationary]
     variance = reduce(lambda v, f: v * f.variance, absorbed, 1.0)
-    return [WN(variance=variance)] + [f for f in factors if not any(f is a for a in absorbed)]
+    return [WN(variance=variance), *_without(factors, absorbed)]
 
 
 def _absorb_constants(factors: list[Kernel]) -> list[Kernel]:
@@ -244,16 +249,19 @@ def _values(kernel: Kernel, scales: bool) -> Key:
 
 def terms(kernel: Kernel) -> tuple[Kernel, ...]:
     """The products whose sum the kernel is; changepoints and windows become rank-one weights."""
+    check_terms(kernel)
+    return _terms(kernel)
+
+
+def _terms(kernel: Kernel) -> tuple[Kernel, ...]:
     if isinstance(kernel, Sum):
-        return tuple(term for child in kernel.children for term in terms(child))
+        return tuple(term for child in kernel.children for term in _terms(child))
     if isinstance(kernel, Product):
         return tuple(
             join(Product, list(Product(chosen).children))
-            for chosen in choices(*(terms(factor) for factor in kernel.children))
+            for chosen in choices(*(_terms(factor) for factor in kernel.children))
         )
-    if isinstance(kernel, Switch):
-        return terms(kernel.as_sum())
-    return (kernel,)
+    return _terms(kernel.as_sum()) if isinstance(kernel, Switch) else (kernel,)
 
 
 def sum_of_products(kernel: Kernel) -> Kernel:
@@ -263,15 +271,20 @@ def sum_of_products(kernel: Kernel) -> Kernel:
 
 def distribute(kernel: Kernel) -> Kernel:
     """Products distributed over sums and into both sides of switches, which stay whole and come to the top."""
+    check_terms(kernel)
+    return _distribute(kernel)
+
+
+def _distribute(kernel: Kernel) -> Kernel:
     if isinstance(kernel, Sum):
-        return Sum(tuple(distribute(child) for child in kernel.children))
+        return Sum(tuple(_distribute(child) for child in kernel.children))
     if not isinstance(kernel, Product):
-        return kernel.replace(children=tuple(distribute(child) for child in kernel.children))
-    factors = [distribute(factor) for factor in kernel.children]
+        return kernel.replace(children=tuple(_distribute(child) for child in kernel.children))
+    factors = [_distribute(factor) for factor in kernel.children]
     for i, factor in enumerate(factors):
         if factor.children:
             rest = factors[:i] + factors[i + 1 :]
-            children = tuple(distribute(join(Product, [child, *rest])) for child in factor.children)
+            children = tuple(_distribute(join(Product, [child, *rest])) for child in factor.children)
             return Sum(children) if isinstance(factor, Sum) else factor.replace(children=children)
     return Product(tuple(factors))
 

@@ -12,8 +12,9 @@ Nodes hold no arrays of data and know nothing of `y`, noise models or posteriors
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from types import NoneType
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import numpy as np
@@ -23,6 +24,7 @@ from fathom.base.arrays import Array, Namespace, namespace
 Kind = Literal["positive", "real", "fixed"]
 Unit = Literal["variance", "length", "frequency", "location", "number"]
 Gradients = dict[tuple[int, str], Array]  # by node, numbered as `walk` does, and parameter; positive ones as logarithms
+Inputs = int | str | Sequence[int | str] | None
 Pull = Callable[[np.ndarray], Gradients]  # from the gradient in a matrix (or its diagonal) to those in the parameters
 
 
@@ -30,8 +32,9 @@ Pull = Callable[[np.ndarray], Gradients]  # from the gradient in a matrix (or it
 class Parameter:
     """A parameter of a node: how it is constrained, and how it changes with the units of the data.
 
-    `positive` parameters are learnt in log space, `real` ones as they are, `fixed` ones not at all. A size of
-    "per input" is automatic relevance determination: one value for each input the node looks at.
+    `positive` parameters are learnt in log space, `real` ones as they are, `fixed` ones not at all. Of positive ones
+    only variances and frequencies may be zero: the kernel then vanishes, or does not change. A size of "per input" is
+    automatic relevance determination: one value for each input the node looks at.
     """
 
     name: str
@@ -39,6 +42,11 @@ class Parameter:
     unit: Unit
     default: float | tuple[float, ...]
     size: Literal["one", "per input", "list"] = "one"
+
+    @property
+    def may_vanish(self) -> bool:
+        """True if zero has a meaning."""
+        return self.kind != "positive" or self.unit in ("variance", "frequency")
 
 
 VARIANCE = Parameter("variance", "positive", "variance", 1.0)
@@ -66,26 +74,32 @@ class Kernel:
 
     # -- construction ------------------------------------------------------------------------------------------
 
-    def __init__(self, *children: Kernel, inputs: int | str | Sequence[int | str] | None = None, **values: Array):
-        self._check(children, set(values))
-        if isinstance(inputs, (int, str)):
-            inputs = (inputs,)
+    def __init__(self, *children: Kernel, inputs: Inputs = None, **values: Array):
+        self.check_names(values)
+        self.check_operands(children)
         for p in self.parameters:
             self._set(**{p.name: checked(self.name, p, values.get(p.name, p.default))})
         for field in self.static:
             self._set(**{field: values.get(field, getattr(type(self), "default_" + field))})
-        self._set(inputs=None if inputs is None else tuple(inputs), children=children, given=frozenset(values))
+        self._set(inputs=chosen_inputs(self.name, inputs), children=children, given=frozenset(values))
 
-    def _check(self, children: tuple[Kernel, ...], named: set[str]) -> None:
-        if unknown := named - {p.name for p in self.parameters} - set(self.static):
-            raise ValueError(f"{self.name} has no parameter {sorted(unknown)[0]!r}: it has {self._known()}")
+    @classmethod
+    def check_names(cls, named: Iterable[str], more: tuple[str, ...] = ()) -> None:
+        """Raise an error unless these are names of parameters."""
+        if unknown := set(named) - {p.name for p in cls.parameters} - {*cls.static, *more}:
+            known = ", ".join([p.name for p in cls.parameters] + list(cls.static)) or "none"
+            raise ValueError(f"{cls.name} has no parameter {sorted(unknown)[0]!r}: it has {known}")
+
+    @classmethod
+    def check_operands(cls, children: Sequence[Kernel]) -> None:
+        """Raise an error unless these are kernels, and as many as it takes."""
         for child in children:
             if not isinstance(child, Kernel):
-                raise TypeError(f"{self.name} combines kernels, not {type(child).__name__}")
-        n, wanted = len(children), self.operands
+                raise TypeError(f"{cls.name} combines kernels, not {type(child).__name__}")
+        n, wanted = len(children), cls.operands
         if n != wanted if wanted is not None else n < 1:
             words = {None: "one kernel or more", 0: "no kernels", 1: "one kernel"}.get(wanted, f"{wanted} kernels")
-            raise ValueError(f"{self.name} takes {words}, got {n}")
+            raise ValueError(f"{cls.name} takes {words}, got {n}")
 
     def _set(self, **fields: object) -> None:
         self.__dict__.update(fields)
@@ -95,18 +109,12 @@ class Kernel:
 
     def replace(self, **changes: object) -> Self:
         """A copy with some parameters, inputs or children changed."""
-        known = {p.name for p in self.parameters} | set(self.static) | {"inputs", "children"}
-        if unknown := set(changes) - known:
-            raise ValueError(f"{self.name} has no parameter {sorted(unknown)[0]!r}: it has {self._known()}")
+        self.check_names(changes, ("inputs", "children"))
         fields = {**self.__dict__, **changes}
         for p in self.parameters:
             if p.name in changes:
                 fields[p.name] = checked(self.name, p, changes[p.name])
         return self._raw(**fields)
-
-    @classmethod
-    def _known(cls) -> str:
-        return ", ".join([p.name for p in cls.parameters] + list(cls.static)) or "none"
 
     @classmethod
     def _raw(cls, **fields: object) -> Self:
@@ -117,13 +125,14 @@ class Kernel:
 
     def on(self, *inputs: int | str) -> Kernel:
         """This kernel looking at the given inputs, wherever it has not chosen its own."""
-        if self.children:
-            changed = self.replace(children=tuple(child.on(*inputs) for child in self.children))
-        else:
-            changed = self
-        if changed.inputs is None and self.chooses_inputs:
-            changed = changed.replace(inputs=tuple(inputs))
-        return changed
+        open_ = self.inputs is None and self.chooses_inputs
+        if not self.children:
+            return self.replace(inputs=tuple(inputs)) if open_ else self
+        changes: dict[str, object] = {"inputs": tuple(inputs)} if open_ else {}
+        children = tuple(child.on(*inputs) for child in self.children)
+        if any(new is not old for new, old in zip(children, self.children, strict=True)):
+            changes["children"] = children
+        return self.replace(**changes) if changes else self
 
     # -- algebra -----------------------------------------------------------------------------------------------
 
@@ -239,6 +248,9 @@ class Kernel:
             raise ValueError(
                 f"{self.name} looks at one input but gets {chosen.shape[1]}: choose one, as in {self.name}[0]"
             )
+        for p in self.parameters:
+            if p.size == "per input" and (shape := np.shape(getattr(self, p.name))) not in ((), (chosen.shape[1],)):
+                raise ValueError(f"{self.name}: {p.name} has {shape[0]} values for {chosen.shape[1]} inputs")
         return chosen
 
     def _indices(self, width: int) -> list[int]:
@@ -262,18 +274,39 @@ def as_rows(A: Array, xp: Namespace) -> Array:
     return A
 
 
+def chosen_inputs(owner: str, inputs: Inputs) -> tuple[int | str, ...] | None:
+    """Column numbers and names as a tuple; None for all columns."""
+    if inputs is None:
+        return None
+    found: list[int | str] = []
+    for i in (inputs,) if isinstance(inputs, (int, str, np.integer)) else tuple(inputs):
+        if not isinstance(i, str) and (not isinstance(i, (int, np.integer)) or isinstance(i, bool) or i < 0):
+            raise ValueError(f"{owner}: an input is a column number from 0 on, or a name, not {i!r}")
+        found.append(i if isinstance(i, str) else int(i))
+    if not found:
+        raise ValueError(f"{owner} chooses no input: leave them out for all")
+    return tuple(found)
+
+
 def checked(owner: str, p: Parameter, value: object) -> Array:
     """A parameter value as float, read-only float64 array, or whatever JAX put there."""
-    jax = sys.modules.get("jax")
-    if jax is not None and not isinstance(value, (int, float, list, tuple, np.ndarray, np.generic)):
+    jax, plain = sys.modules.get("jax"), (int, float, list, tuple, np.ndarray, np.generic, str, bytes, NoneType)
+    if jax is not None and not isinstance(value, plain):
         return value  # a tracer, a JAX array, or a placeholder in a tree_map
-    array = np.array(value, dtype=float)
+    try:
+        array = np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"{owner}: {p.name} must be a number, got {value!r}") from None
+    if array.ndim > (p.size != "one") or not array.size:
+        wanted = "a number" if p.size == "one" else "a number or a list of them"
+        raise ValueError(f"{owner}: {p.name} must be {wanted}, got {value}")
     if not np.all(np.isfinite(array)):
         raise ValueError(f"{owner}: {p.name} must be finite, got {value}")
-    if p.kind == "positive" and not np.all(array >= 0):
-        raise ValueError(f"{owner}: {p.name} must be positive, got {value}")
-    if array.ndim == 0:
+    if p.kind == "positive" and not np.all(array >= 0 if p.may_vanish else array > 0):
+        raise ValueError(f"{owner}: {p.name} must {'not be negative' if p.may_vanish else 'be positive'}, got {value}")
+    if array.ndim == 0 and p.size != "list":
         return float(array)
+    array = np.atleast_1d(array)
     array.setflags(write=False)
     return array
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from functools import reduce
@@ -10,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from fathom.base.arrays import Array, Namespace
-from fathom.kernels.base import Gradients, Kernel, Parameter, Pull, numbered
+from fathom.kernels.base import Gradients, Kernel, Parameter, Pull, numbered, walk
 from fathom.kernels.nonstationary import After, Before, Inside, Outside, RankOne
 
 
@@ -88,6 +89,24 @@ class Product(Operator):
 def join(operator_type: type[Operator], children: list[Kernel]) -> Kernel:
     """The operator over its operands, or the single operand itself."""
     return children[0] if len(children) == 1 else operator_type(tuple(children))
+
+
+MOST_TERMS = 5000  # products that a kernel may have when it is multiplied out; sums of base kernels may have more
+
+
+def check_terms(kernel: Kernel) -> None:
+    """Raise an error if there are too many products to multiply the kernel out."""
+    most = max(MOST_TERMS, sum(1 for _ in walk(kernel)))
+    if n_terms(kernel) > most:
+        raise ValueError(f"multiplied out, the kernel is a sum of over {most} products: put fewer sums inside products")
+
+
+def n_terms(kernel: Kernel) -> int:
+    """The number of products of which the kernel is the sum when it is multiplied out."""
+    counts = [n_terms(child) for child in kernel.children]
+    if isinstance(kernel, (Sum, Switch)):
+        return sum(counts)
+    return math.prod(counts) if isinstance(kernel, Product) else 1
 
 
 class Switch(Kernel):

@@ -24,7 +24,7 @@ import numpy as np
 from scipy.linalg import blas
 
 from fathom.kernels.base import Gradients, Kernel, Pull, walk
-from fathom.kernels.combine import Product, Sum, Switch
+from fathom.kernels.combine import Product, Sum, Switch, check_terms
 from fathom.kernels.dense import Dense
 from fathom.kernels.lags import Pairs
 from fathom.kernels.nonstationary import RankOne
@@ -89,6 +89,7 @@ class Expansion(Generic[P]):
     """
 
     def __init__(self, kernel: Kernel, X: np.ndarray, lags: P, left: slice | np.ndarray, same: bool):
+        check_terms(kernel)
         self.kernel, self.X, self.lags = kernel, X, lags
         self._left, self._same = X[left], same
         self.slots: tuple[Slot, ...] = slots(kernel)

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import i0e, i1e
 
 from fathom.base.arrays import Array, Namespace, special
-from fathom.kernels.base import VARIANCE, Gradients, Leaf, Parameter, Pull
+from fathom.kernels.base import VARIANCE, Gradients, Inputs, Kernel, Leaf, Parameter, Pull
 
 ROUGHNESS = Parameter("lengthscale", "positive", "number", 1.0)  # of a periodic shape: in units of its own phase
 PERIOD = Parameter("period", "positive", "length", 1.0)
@@ -186,12 +186,21 @@ class SM(Stationary):
         Parameter("frequency", "positive", "frequency", (0.1,), size="list"),
     )
 
-    def shape(self, lag: Array, xp: Namespace) -> Array:
-        w, ell, nu = (xp.asarray(v) for v in (self.weight, self.lengthscale, self.frequency))
+    def __init__(self, *children: Kernel, inputs: Inputs = None, **values: Array):
+        super().__init__(*children, inputs=inputs, **values)
+        self._components(np)
+
+    def _components(self, xp: Namespace) -> list[Array]:
+        """Weights, lengthscales and frequencies (Q) each."""
+        w, ell, nu = found = [xp.asarray(v) for v in (self.weight, self.lengthscale, self.frequency)]
         if not w.shape == ell.shape == nu.shape:
             raise ValueError(
                 f"SM needs as many weights as lengthscales and frequencies, not {w.size}, {ell.size}, {nu.size}"
             )
+        return found
+
+    def shape(self, lag: Array, xp: Namespace) -> Array:
+        w, ell, nu = self._components(xp)
         parts = xp.exp(-0.5 * (lag[..., None] / ell) ** 2) * xp.cos(2 * math.pi * lag[..., None] * nu)
         return parts @ (w / xp.sum(w))
 

@@ -5,7 +5,8 @@
     factor  = ( "(" kernel ")" | NAME ) [ "[" inputs "]" ] [ "(" arguments ")" ]
 
 Arguments are kernels (of CP, CW and others made from kernels) and `parameter=value`; inputs are column numbers or
-names. A parameter that nobody set is not printed.
+names. A parameter that nobody set is not printed. What is read has limits, so that reading takes a second at most and
+whatever walks over the tree may recurse.
 """
 
 from __future__ import annotations
@@ -22,10 +23,16 @@ from fathom.kernels.combine import Operator, Product, Sum, join
 from fathom.kernels.leaves import KNOWN
 
 LONG = {"ChangePoint": "CP", "ChangeWindow": "CW"}  # names that are read and never printed
+DEEPEST = 50  # parentheses inside each other
+MOST = 10_000  # base kernels and switches
+LONGEST = 5_000_000  # characters
+DIGITS = 6  # of a column number
+SHOWN = 100  # characters of a text that an error repeats
 
+# possessive: many digits and a letter behind them are tried once, not once for every way to split the digits
 TOKEN = re.compile(
-    r"\s*(?:(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(?![A-Za-z_])"
-    r"|(?P<name>[^\W\d]\w*)|(?P<string>\"(?:[^\"\\]|\\.)*\")|(?P<symbol>[-+*×()\[\],=])|(?P<end>$))"
+    r"\s*+(?:(?P<number>[+-]?(?:\d++\.?+\d*+|\.\d++)(?:[eE][+-]?\d++)?+)(?![A-Za-z_])"
+    r"|(?P<name>[^\W\d]\w*)|(?P<string>\"(?:[^\"\\]++|\\(?s:.))*+\")|(?P<symbol>[-+*×()\[\],=])|(?P<end>$))"
 )
 
 
@@ -84,6 +91,8 @@ def parse(text: str) -> Kernel:
     """The kernel that a text describes, such as `"SE*Per + Lin"` or `"SE[age](lengthscale=2.0)"`."""
     if not isinstance(text, str):
         raise TypeError(f"parse reads text, not {type(text).__name__}")
+    if len(text) > LONGEST:
+        raise KernelSyntaxError(f"a kernel has at most {LONGEST} characters, not {len(text)}")
     reader = _Reader(text)
     kernel = reader.sum()
     if reader.kind != "end":
@@ -96,6 +105,7 @@ class _Reader:
 
     def __init__(self, text: str):
         self.text, self.position = text, 0
+        self.depth, self.size = 0, 0  # open parentheses, and kernels so far
         self.advance()
 
     def advance(self) -> str:
@@ -112,10 +122,20 @@ class _Reader:
         return left
 
     def fail(self, expected: str) -> NoReturn:
-        found = f"{self.token!r}" if self.token else "the end"
-        raise KernelSyntaxError(
-            f"cannot read kernel {self.text!r}: expected {expected} at position {self.start + 1}, found {found}"
-        )
+        found = repr(_cut(self.token, 0)) if self.token else "the end"
+        self.refuse(f"expected {expected} {self.here()}, found {found}")
+
+    def refuse(self, why: str) -> NoReturn:
+        raise KernelSyntaxError(f"cannot read kernel {_cut(self.text, self.start)!r}: {why}")
+
+    def enter(self) -> None:
+        """One parenthesis deeper."""
+        self.depth += 1
+        if self.depth > DEEPEST:
+            self.refuse(f"more than {DEEPEST} parentheses inside each other {self.here()}")
+
+    def here(self) -> str:
+        return f"at position {self.start + 1}"
 
     def take(self, symbol: str) -> bool:
         if self.kind == "symbol" and self.token == symbol:
@@ -141,7 +161,9 @@ class _Reader:
 
     def factor(self) -> Kernel:
         if self.take("("):
+            self.enter()
             kernel = self.sum()
+            self.depth -= 1
             self.need(")")
             return kernel.on(*inputs) if (inputs := self.inputs()) is not None else kernel
         if self.kind != "name":
@@ -149,54 +171,82 @@ class _Reader:
         node = KNOWN.get(LONG.get(self.token, self.token))
         if node is None:
             self.fail(f"a kernel ({', '.join(sorted(KNOWN))})")
+        return self.node(node)
+
+    def node(self, node: type[Kernel]) -> Kernel:
+        """A kernel with its inputs and arguments."""
+        start, self.size = self.start, self.size + 1
+        if self.size > MOST:
+            self.refuse(f"more than {MOST} kernels {self.here()}")
         self.advance()
         inputs = self.inputs()
         operands, values = self.arguments()
         try:
+            node.check_names(values)
+            node.check_operands(operands)
             return node(*operands, inputs=inputs, **values)
         except ValueError as problem:
-            raise KernelSyntaxError(f"cannot read kernel {self.text!r}: {problem}") from None
+            self.refuse(f"{problem} (at position {start + 1})")
 
     def inputs(self) -> tuple[int | str, ...] | None:
         if not self.take("["):
             return None
-        chosen: list[int | str] = []
-        while True:
-            if self.kind == "number" and self.token.isdigit():
-                chosen.append(int(self.advance()))
-            elif self.kind == "name":
-                chosen.append(self.advance())
-            elif self.kind == "string":
-                chosen.append(re.sub(r"\\(.)", r"\1", self.advance()[1:-1]))
-            else:
-                self.fail("an input: a column number or name")
-            if not self.take(","):
-                self.need("]")
-                return tuple(chosen)
+        chosen = [self.input()]
+        while self.take(","):
+            chosen.append(self.input())
+        self.need("]")
+        return tuple(chosen)
+
+    def input(self) -> int | str:
+        if self.kind == "number" and self.token.isdigit():
+            if len(self.token) > DIGITS:
+                self.refuse(f"a column number has at most {DIGITS} digits, not {len(self.token)} {self.here()}")
+            return int(self.advance())
+        if self.kind == "string":
+            return re.sub(r"\\(.)", r"\1", self.advance()[1:-1], flags=re.DOTALL)
+        if self.kind != "name":
+            self.fail("an input: a column number or name")
+        return self.advance()
 
     def arguments(self) -> tuple[list[Kernel], dict[str, Array]]:
         operands: list[Kernel] = []
         values: dict[str, Array] = {}
         if not self.take("(") or self.take(")"):
             return operands, values
+        self.enter()
         while True:
             if self.kind == "name" and self.token not in KNOWN and self.token not in LONG:
+                if self.token in values:
+                    self.refuse(f"{self.token} is given twice, again {self.here()}")
                 name = self.advance()
                 self.need("=")
                 values[name] = self.value()
             else:
                 operands.append(self.sum())
             if not self.take(","):
+                self.depth -= 1
                 self.need(")")
                 return operands, values
 
     def value(self) -> Array:
-        if self.take("["):
-            items = [self.value()]
-            while self.take(","):
-                items.append(self.value())
-            self.need("]")
-            return items
+        """A number, or a list of numbers."""
+        if not self.take("["):
+            return self.number()
+        items = [self.number()]
+        while self.take(","):
+            items.append(self.number())
+        self.need("]")
+        return items
+
+    def number(self) -> float:
         if self.kind != "number":
             self.fail("a number")
         return float(self.advance())
+
+
+def _cut(text: str, around: int) -> str:
+    """The text or, of a long one, what stands about a position."""
+    if len(text) <= SHOWN:
+        return text
+    low = max(0, min(around - SHOWN // 2, len(text) - SHOWN))
+    return "…" * (low > 0) + text[low : low + SHOWN] + "…" * (low + SHOWN < len(text))

@@ -56,7 +56,7 @@ def write(
     report = make(model, dataset, Origin(command, seconds, seed), horizon)
     text = {"html": html, "markdown": plaintext.markdown, "json": plaintext.json_text}[form](report)
     with replacing(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+        temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
     return report
 
 

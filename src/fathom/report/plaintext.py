@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import asdict
 
 import numpy as np
@@ -53,17 +54,27 @@ def markdown(report: Report) -> str:
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
+# what means something anywhere: ~ strikes through, & begins an entity, $ a formula, and an address is made a link
+_MARKS = re.compile(r"[\\`*_<>|\[\]~&$^]|(?<=:)//|(?<=\bwww)\.", re.IGNORECASE)
+_OPENING = re.compile(r"^(\d*)([-+#]|[.)](?=\s|$))")  # of a list, a rule or a heading
+
+
 def escape(text: str) -> str:
     """Text that Markdown leaves as it is, HTML included."""
-    for mark in ("\\", "`", "*", "_", "<", ">", "|", "[", "]"):
-        text = text.replace(mark, f"\\{mark}")
-    return " ".join(text.split())
+    return _OPENING.sub(r"\1\\\2", _MARKS.sub(r"\\\g<0>", " ".join(text.split())))
 
 
 def _code(text: str) -> str:
-    """Text as code, in which no mark has a meaning but the one that ends it."""
-    fence = "``" if "`" in text else "`"
-    return f"{fence}{text}{fence}"
+    """Text as code on one line, in which no mark has a meaning but the one that ends it."""
+    text = " ".join(text.split())
+    longest = max(map(len, re.findall("`+", text)), default=0)
+    fence, space = "`" * (longest + 1), " " * (longest > 0)
+    return f"{fence}{space}{text}{space}{fence}"
+
+
+def _cell(text: str) -> str:
+    """Code in a table, where a bar would end the cell."""
+    return _code(text).replace("|", "\\|")
 
 
 def _parts(report: Report) -> list[str]:
@@ -108,9 +119,9 @@ def _search(report: Report) -> list[str]:
         return []
     trace = report.model.trace_
     lines = ["| level | score | structure |", "|--:|--:|:--|"]
-    lines += [f"| {lv.depth} | {lv.best.score:.1f} | {_code(lv.best.structure())} |" for lv in trace.levels]
+    lines += [f"| {lv.depth} | {lv.best.score:.1f} | {_cell(lv.best.structure())} |" for lv in trace.levels]
     near = [f"{_code(tie.structure())} is {tie.score - trace.best.score:.1f} behind" for tie in trace.near_ties()]
-    told = " ".join([*map(escape, approximation(trace)), ended(trace), *forecasting(report.model)])
+    told = " ".join([*map(escape, [*approximation(trace), ended(trace)]), *forecasting(report.model)])
     return ["## How the model was found", "\n".join(lines), told, "\n".join(f"- {line}" for line in near)]
 
 

@@ -103,7 +103,7 @@ def search(
     Greedy paths are chaotic: time that is left when one has ended goes to further paths with other seeds.
     """
     begun = time.monotonic()
-    deadline = begun + (time_limit or np.inf)
+    deadline = begun + (np.inf if time_limit is None else time_limit)
 
     def path(settings: Settings, known: Trace | None, own_file: bool) -> Trace:
         run = _Run(X, y, settings, pool, deadline, on_stage)

@@ -345,7 +345,10 @@ def penalty(n: int, which: Criterion) -> float:
 
 def period_pool(x: np.ndarray, y: np.ndarray, residual: np.ndarray | None = None) -> np.ndarray:
     """Candidate periods from the series itself and from what a model leaves: peaks first, then doubles and halves."""
-    span, step = float(np.ptp(x)), float(np.median(np.diff(np.unique(x))))
+    span = float(np.ptp(x))
+    if not span:
+        return np.zeros(0)  # nothing comes round along a constant
+    step = float(np.median(np.diff(np.unique(x))))
     found = [_without_lobes(peaks(x, values, 8), span)[:4] for values in ((y,) if residual is None else (y, residual))]
     top = np.concatenate([p[:2] for p in found])
     pool = np.concatenate([top, *(p[2:] for p in found), 2 * top, top / 2])

@@ -10,6 +10,7 @@ from typing import Self
 import numpy as np
 
 from fathom.base.files import Facts, replacing
+from fathom.base.stored import entries, entry, of_kind
 from fathom.kernels.base import Kernel
 from fathom.kernels.syntax import parse, to_text
 from fathom.search.score import Attempt
@@ -98,17 +99,16 @@ class Trace:
     @classmethod
     def from_json(cls, text: str, name: str = "the trace") -> Self:
         try:
-            stored = json.loads(text)
+            stored = of_kind(json.loads(text), "a trace", dict)
             if stored.pop("format") != "fathom trace" or stored.pop("version") != VERSION:
                 raise TraceError(f"{name} is a trace of another version of Fathom: remove it or name another file")
-            levels = tuple(
-                Level(**{**level, "best": Model(**level["best"]), "runners_up": _models(level["runners_up"])})
-                for level in stored.pop("levels")
-            )
-            return cls(**{**stored, "levels": levels, "kept": _models(stored.pop("kept"))})
+            levels = tuple(map(_level, entries(stored, "levels", dict)))
+            settings, kept = entry(stored, "settings", dict), _models(stored, "kept")
+            entry(settings, "seed", int)
+            return cls(**{**stored, "settings": settings, "levels": levels, "kept": kept})
         except TraceError:
             raise
-        except (KeyError, TypeError, ValueError, AttributeError) as problem:
+        except (KeyError, TypeError, ValueError, RecursionError) as problem:
             raise TraceError(f"{name} is not a trace of a search ({problem}): remove it or name another file") from None
 
     def write(self, path: Path) -> None:
@@ -117,8 +117,21 @@ class Trace:
             temporary.write_text(self.to_json(), encoding="utf-8")
 
 
-def _models(stored: list[Facts]) -> tuple[Model, ...]:
-    return tuple(Model(**model) for model in stored)
+def _level(stored: Facts) -> Level:
+    best, others = _model(entry(stored, "best", dict)), _models(stored, "runners_up")
+    entry(stored, "seconds", float)
+    return Level(**{**stored, "best": best, "runners_up": others})
+
+
+def _models(stored: Facts, name: str) -> tuple[Model, ...]:
+    return tuple(map(_model, entries(stored, name, dict)))
+
+
+def _model(stored: Facts) -> Model:
+    parse(entry(stored, "kernel", str))
+    for name in ("evidence", "score"):
+        entry(stored, name, float)
+    return Model(**stored)
 
 
 def keep_best(kept: tuple[Model, ...], new: list[Model], n: int = 10) -> tuple[Model, ...]:

@@ -32,7 +32,7 @@ class Watch:
     changes: list[tuple[int, Meaning]] = field(default_factory=list)
 
     def look(self, z: np.ndarray, log_density: np.ndarray) -> None:
-        """Take up the standardised errors (N, P) of further rows, NaN where nothing was observed, and their densities."""
+        """Take up the standardised errors (N, P) of further rows, NaN where nothing was observed, and densities."""
         known = (~np.isnan(z)).sum(1)
         root = np.sqrt(np.maximum(known, 1))
         shift = np.nansum(np.clip(z, -CLIP, CLIP), 1) / root

@@ -159,7 +159,7 @@ class Online:
         def state(k: str) -> State:
             return State(*(arrays[f"{k}.{name}"] for name in State._fields))
 
-        plain = {name: tuple(v) if isinstance(v := facts[name], list) else v for name in _PLAIN}
+        plain: Facts = {name: tuple(v) if isinstance(v := facts[name], list) else v for name in _PLAIN}
         sizes = (n_inputs, *plain["widths"])
         hidden = tuple(bind(parse(text), n) for text, n in zip(facts["hidden"], sizes[:-1], strict=True))
         kernel, learnt = (bind(parse(facts[name]), sizes[-1]) for name in ("kernel", "learnt"))

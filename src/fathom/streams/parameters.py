@@ -1,4 +1,4 @@
-"""The parameters of a stream's kernels, by the exact evidence of a few hundred of its rows (NumPy: nothing to compile)."""
+"""The parameters of a stream's kernels, by the exact evidence of a few hundred of its rows, in NumPy."""
 
 from __future__ import annotations
 
@@ -95,4 +95,3 @@ def log_noise(kernel: Kernel, X: np.ndarray, Y: np.ndarray, rng: np.random.Gener
     smooth = [term for term in terms(fitted) if not is_noise(term)]
     found = join(Sum, [term.replace(variance=term.variance * spread**2) for term in smooth])
     return found, level
-

@@ -22,7 +22,6 @@ from fathom.base.arrays import Array
 from fathom.kernels.base import Kernel
 
 
-
 class State(NamedTuple):
     """What a stream remembers: a PyTree of arrays, C = budget + 1 places and S covariances (one, or one an output)."""
 
@@ -52,7 +51,8 @@ def empty(budget: int, n_inputs: int, n_outputs: int, apart: bool = False) -> St
     """The state before any row; `apart` keeps a covariance for each output, for outputs that are missing in turn."""
     c, s = budget + 1, n_outputs if apart else 1
     shapes = ((c, n_inputs), (c,), (c, n_outputs), (s, c, c), (c, c))
-    return State(*(jnp.zeros(shape) for shape in shapes), jnp.zeros((), int))
+    A, used, mean, B, Q = (jnp.zeros(shape) for shape in shapes)
+    return State(A, used, mean, B, Q, jnp.zeros((), int))
 
 
 def moments(kernel: Kernel, state: State, X: Array) -> tuple[Array, Array]:
@@ -134,8 +134,8 @@ def refreshed(kernel: Kernel, state: State, rule: Rule = RULE) -> State:
 def carried(old: Kernel, new: Kernel, state: State, rule: Rule = RULE) -> State:
     """The state under another kernel, the information of all rows seen so far kept.
 
-    With Σ = K − KMK and mean Kα, the data act on the active rows like observations with covariance M⁻¹ − K. Under K' the
-    same observations have M' = M(I + (K' − K)M)⁻¹ and α' = (I + M(K' − K))⁻¹α, which needs no inverse of M.
+    With Σ = K − KMK and mean Kα, the data act on the active rows like observations with covariance M⁻¹ − K. Under K'
+    the same observations have M' = M(I + (K' − K)M)⁻¹ and α' = (I + M(K' − K))⁻¹α, which needs no inverse of M.
     """
     K, _ = prior_factor(old, state, rule)
     K_new, _ = prior_factor(new, state, rule)

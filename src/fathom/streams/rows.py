@@ -34,15 +34,16 @@ MEMORY = 0.98  # of the weights of the rates: what was foretold 35 rows ago coun
 MOST = 10_000_000  # numbers in the covariances of a hidden layer; beyond, its units share one
 LOG_2PI = float(np.log(2 * np.pi))
 
+
 class Law(NamedTuple):
-    """What is held fixed while rows pass: kernels with their white noise and, where noise varies, that of its process."""
+    """What is held fixed while rows pass: kernels with their white noise and, where noise varies, that of its log."""
 
     hidden: tuple[Kernel, ...]
     kernel: Kernel  # of the last layer
     log_noise: Kernel | None  # of the process of the log noise
     level: Array  # (P) around which the log noise varies
     rates: Array  # (E) of forgetting
-    key: Array | None = None  # of the particles' draws
+    key: Array = None  # of the particles' draws
 
 
 class Memory(NamedTuple):
@@ -55,9 +56,9 @@ class Memory(NamedTuple):
 
 
 class Foretold(NamedTuple):
-    """What was expected of rows before they were learnt from, (N, P); what was then thought of hidden outputs (N, W)."""
+    """What was expected of rows before they were learnt from, and what was then thought of hidden outputs (N, W)."""
 
-    mean: Array
+    mean: Array  # (N, P)
     var: Array  # of the observation
     log_density: Array  # of each output alone
     joint: Array  # (N) log density of all known outputs
@@ -97,9 +98,7 @@ def passed_on(H: Array, way: Way) -> Array:
     return jax.nn.sigmoid(H) if way.logistic else H
 
 
-def through(
-    law: Law, way: Way, hidden: tuple[State, ...], X: Array, key: Array | None
-) -> tuple[Array, tuple[Array, ...]]:
+def through(law: Law, way: Way, hidden: tuple[State, ...], X: Array, key: Array) -> tuple[Array, tuple[Array, ...]]:
     """Particles (S, N, D) at the inputs of the last layer, and their outputs (S, N, W) of every hidden layer."""
     inputs, drawn = X[None], []  # the first layer answers once for all particles
     for i, (kernel, state) in enumerate(zip(law.hidden, hidden, strict=True)):
@@ -165,7 +164,7 @@ def _learnt(law: Law, way: Way, memory: Memory, rate: Array, x: Array, y: Array)
 
 
 def _scored(y: Array, mean: Array, spread: Array, log_weights: Array) -> tuple[Array, Array]:
-    """Log densities of y (P) by particle, output and node (S, P, K), and (S, P) over the nodes; 0 where y is missing."""
+    """Log densities of y (P) by particle, output and node (S, P, K), and over the nodes (S, P); of a missing y 0."""
     error = jnp.where(jnp.isnan(y), 0.0, y - mean)[..., None]
     parts = log_weights - 0.5 * (error**2 / spread + jnp.log(spread) + LOG_2PI)
     parts = jnp.where(jnp.isnan(y)[:, None], log_weights, parts)
@@ -191,7 +190,7 @@ def _hidden(
     inputs: Array,
     drawn: tuple[Array, ...],
     w: Array,
-    key: Array | None,
+    key: Array,
 ) -> tuple[tuple[State, ...], tuple[Array, ...], Array]:
     """The hidden layers when the row has told of their outputs; the outputs thought of, and the input of the last."""
     if way.update == "trajectory" and drawn:
@@ -254,7 +253,7 @@ def _row(law: Law, way: Way, memory: Memory, x: Array, y: Array) -> tuple[Memory
         return jax.tree.map(lambda leaf: leaf[None], memory), told
     scores = memory.scores
     memory, all_told = jax.vmap(lambda one, rate: _learnt(law, way, one, rate, x, y))(memory, law.rates)
-    told: Foretold = jax.tree.map(lambda leaf: leaf[jnp.argmax(scores)], all_told)
+    told = jax.tree.map(lambda leaf: leaf[jnp.argmax(scores)], all_told)
     mean, var = together(scores, all_told.mean, all_told.var)
     log_density = _scored(y, mean[None], var[None, :, None], jnp.zeros(1))[1][0]
     scores = MEMORY * scores + all_told.joint
@@ -282,7 +281,9 @@ def carried(old: Law, new: Law, memory: Memory, anew: bool = True) -> Memory:
     """The memory under other parameters, the information of all rows kept; without `anew`, only Q computed again."""
 
     def moved(a: Kernel, b: Kernel, state: State) -> State:
-        one = (lambda s: recursion.carried(a, b, s)) if anew else (lambda s: recursion.refreshed(b, s))
+        def one(state: State) -> State:
+            return recursion.carried(a, b, state) if anew else recursion.refreshed(b, state)
+
         found: State = jax.vmap(one)(state)
         return found
 
@@ -302,7 +303,7 @@ def learn_rows(law: Law, way: Way, memory: Memory, X: np.ndarray, Y: np.ndarray)
     while start < len(X):
         n = min(BLOCK - seen % BLOCK, len(X) - start)
         rows = [_padded(values[start : start + n]) for values in (X, Y)]
-        memory, told = learn_block(law, way, memory, *rows, jnp.asarray(n))
+        memory, told = learn_block(law, way, memory, rows[0], rows[1], jnp.asarray(n))
         said.append(jax.tree.map(lambda values, n=n: np.asarray(values)[:n], told))
         start, seen = start + n, seen + n
         if seen % BLOCK == 0:

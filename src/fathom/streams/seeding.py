@@ -1,19 +1,23 @@
 """How a stream with hidden layers begins: what hidden outputs are thought to be, from principal components on.
 
-Before any data a hidden layer says its prior and particles carry no weight. So every episode begins with some rows whose
-hidden outputs are given: in the first the principal components of the outputs (of the inputs, where they have more), in
-later ones what the episode before thought of them. Kernels are learnt from the same pairs, layer by layer. A row teaches
-once: those that begin an episode do not pass through it again.
+Before any data a hidden layer says its prior and particles carry no weight. So every episode begins with some rows
+whose hidden outputs are given: in the first the principal components of the outputs (of the inputs, where they have
+more), in later ones what the episode before thought of them. Kernels are learnt from the same pairs, layer by layer. A
+row teaches once: those that begin an episode do not pass through it again.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fathom.streams.online import Online, Plan, begun
 from fathom.streams.parameters import Parameters, parameters
+
+if TYPE_CHECKING:
+    from fathom.streams.recursion import State
 
 SHARE = 0.25  # of the rows that begin an episode, at most
 
@@ -29,7 +33,8 @@ def learnt_deeply(plan: Plan, X: np.ndarray, Y: np.ndarray) -> Online:
         rest = np.setdiff1d(np.arange(len(X)), first)
         found = layer_by_layer(plan, found, X, thought, Y, rng)
         stream = begun(plan, found, X.shape[1], Y.shape[1])
-        seed_layers(stream, [seen[first] for seen in inputs_of(plan, X, thought)], [*(H[first] for H in thought), Y[first]])
+        given = [seen[first] for seen in inputs_of(plan, X, thought)]
+        seed_layers(stream, given, [*(H[first] for H in thought), Y[first]])
         if len(rest):
             told = stream.go_on(X[rest], Y[rest])
             for H, after in zip(thought, told.hidden, strict=True):
@@ -38,7 +43,7 @@ def learnt_deeply(plan: Plan, X: np.ndarray, Y: np.ndarray) -> Online:
 
 
 def principal(X: np.ndarray, Y: np.ndarray, width: int, rng: np.random.Generator) -> np.ndarray:
-    """The first components of Y, or of X where Y has fewer, scaled to variance one; repeated where both have too few."""
+    """The first components of Y, or of X where Y has fewer, with variance one; repeated where both have too few."""
     known = np.where(np.isnan(Y), 0.0, Y)
     source = known if Y.shape[1] >= width else X if X.shape[1] >= width else np.hstack([known, X])
     centred = source - source.mean(0)
@@ -77,7 +82,8 @@ def layer_by_layer(
 
 def seed_layers(stream: Online, seen: list[np.ndarray], said: list[np.ndarray]) -> None:
     """Teach every layer the pairs of its inputs and outputs, as streams of their own."""
-    hidden, found, memory = [], stream.found, stream.memory
+    hidden: list[State] = []
+    found, memory = stream.found, stream.memory
     kernels = [*found.hidden, found.kernel]
     for i, (kernel, X, H) in enumerate(zip(kernels, seen, said, strict=True)):
         last = i + 1 == len(kernels)

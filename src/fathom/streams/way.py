@@ -12,8 +12,8 @@ Update = Literal["adf", "plug-in", "trajectory"]
 class Way:
     """How rows pass through hidden layers, and what a layer learns of its outputs.
 
-    "adf": the pseudo-observation that takes their prior moments to their posterior ones; "plug-in": their posterior mean
-    as if it had been observed; "trajectory": one particle, drawn by weight, through all layers.
+    "adf": the pseudo-observation that takes their prior moments to their posterior ones; "plug-in": their posterior
+    mean as if it had been observed; "trajectory": one particle, drawn by weight, through all layers.
     """
 
     n_particles: int = 100

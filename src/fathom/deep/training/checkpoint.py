@@ -36,8 +36,13 @@ def write(path: Path, facts: Facts, trees: Trees) -> None:
 
 def arrays_of(name: str, tree: object) -> dict[str, np.ndarray]:
     """The arrays of a tree, numbered in its order."""
-    leaves = jax.tree.leaves(eqx.filter(tree, eqx.is_array))
-    return {f"{name}.{i}": np.array(leaf, order="C") for i, leaf in enumerate(leaves)}
+    return {f"{name}.{i}": np.array(leaf, order="C") for i, leaf in enumerate(arrays_in(tree))}
+
+
+def arrays_in(tree: object) -> list[jax.Array]:
+    """The arrays of a tree, in its order."""
+    found: list[jax.Array] = jax.tree.leaves(eqx.filter(tree, eqx.is_array))
+    return found
 
 
 def read(path: Path, fingerprint: str, like: Trees) -> tuple[Facts, Trees]:
