@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ import numpy as np
 
 from fathom.base.compiling import precision
 from fathom.base.files import Facts
+from fathom.base.stored import Damaged, array
 from fathom.kernels.algebra import bind
 from fathom.kernels.base import Kernel
 from fathom.kernels.syntax import parse, to_text
@@ -18,6 +20,7 @@ from fathom.streams.parameters import MOST, Parameters, parameters
 from fathom.streams.way import ONE, Way
 
 if TYPE_CHECKING:
+    from fathom.streams.recursion import State
     from fathom.streams.rows import Foretold, Law, Memory
 
 WARM = 50  # rows that set the units and first parameters of a stream
@@ -146,30 +149,44 @@ class Online:
         facts |= {"watch": self.watch.to_facts(), "next look": self.next_look}
         states = {f"h{i}": state for i, state in enumerate(self.memory.hidden)} | {"f": self.memory.f}
         states |= {} if self.memory.g is None else {"g": self.memory.g}
-        arrays = {f"{k}.{name}": np.asarray(v) for k, s in states.items() for name, v in s._asdict().items()}
-        arrays |= {"scores": np.asarray(self.memory.scores), "level": found.level}
-        return facts, arrays | {"recent.X": self.recent[0], "recent.Y": self.recent[1]}
+        arrays = {f"{k}.{name}": np.asarray(v, float) for k, s in states.items() for name, v in s._asdict().items()}
+        X, Y = self.recent
+        arrays |= {"scores": np.asarray(self.memory.scores), "level": found.level, "recent.X": X}
+        return facts, arrays | {"recent.Y": np.nan_to_num(Y), "recent.known": (~np.isnan(Y)).astype(float)}
 
     @classmethod
     def restored(cls, facts: Facts, arrays: Mapping[str, np.ndarray], n_inputs: int) -> Online:
         """The inverse of `to_state`."""
-        from fathom.streams.recursion import State
         from fathom.streams.rows import Memory
-
-        def state(k: str) -> State:
-            return State(*(arrays[f"{k}.{name}"] for name in State._fields))
 
         plain: Facts = {name: tuple(v) if isinstance(v := facts[name], list) else v for name in _PLAIN}
         sizes = (n_inputs, *plain["widths"])
+        rates, n_outputs = len(plain["rates"]), len(array(arrays, "level", None))
+        places = int(plain["budget"]) + 1
         hidden = tuple(bind(parse(text), n) for text, n in zip(facts["hidden"], sizes[:-1], strict=True))
         kernel, learnt = (bind(parse(facts[name]), sizes[-1]) for name in ("kernel", "learnt"))
         noise = None if facts["log noise"] is None else bind(parse(facts["log noise"]), sizes[-1])
-        g = None if noise is None else state("g")
-        memory = Memory(tuple(state(f"h{i}") for i in range(len(hidden))), state("f"), g, arrays["scores"])
+        pairs = itertools.pairwise(sizes)
+        below = tuple(_state(arrays, f"h{i}", rates, places, *pair) for i, pair in enumerate(pairs))
+        f, g = (_state(arrays, k, rates, places, sizes[-1], n_outputs) if k in "f" or noise else None for k in "fg")
+        memory = Memory(below, f, g, array(arrays, "scores", rates))  # type: ignore[arg-type]
         plan = Plan(kernel, way=Way(**facts["way"]), hidden=hidden, **plain)
+        known = arrays["recent.known"] > 0
+        recent = (arrays["recent.X"], np.where(known, arrays["recent.Y"], np.nan))
         found = Parameters(learnt, noise, arrays["level"], hidden)
-        recent = (arrays["recent.X"], arrays["recent.Y"])
         return cls(plan, found, memory, Watch.from_facts(facts["watch"]), recent, int(facts["next look"]))
+
+
+def _state(arrays: Mapping[str, np.ndarray], k: str, rates: int, places: int, d: int, p: int) -> State:
+    """The arrays of one process, each of the shape that it must have."""
+    from fathom.streams.recursion import State
+
+    B = array(arrays, f"{k}.B", rates, None, places, places)
+    if B.shape[1] not in (1, p):
+        raise Damaged(f"array '{k}.B' holds {B.shape[1]} covariances for {p} outputs")
+    shapes = {"A": (places, d), "used": (places,), "mean": (places, p), "Q": (places, places), "seen": ()}
+    found = {name: array(arrays, f"{k}.{name}", rates, *shape) for name, shape in shapes.items()}
+    return State(**found | {"B": B, "seen": found["seen"].astype(np.int64)})
 
 
 _PLAIN = ("keep", "budget", "rates", "episodes", "varying", "seed", "widths")  # of a plan, as JSON has them
