@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -270,12 +271,74 @@ def test_an_interrupt_between_the_locks_of_two_futures_does_not_hang():
     assert done.stdout == "interrupted True\n"
 
 
+WAITING = """
+    import os, signal, time
+    from fathom.base.execute import executor
+
+    def wait(item):
+        os.write(1, f"{os.getpid()}\\n".encode())  # in one piece: two workers share the pipe
+        time.sleep(60)
+
+    def stop(*_):
+        raise SystemExit(7)
+
+    if __name__ == "__main__":
+        if HANDLED:
+            signal.signal(signal.SIGTERM, stop)
+        with executor("processes", n_jobs=2) as workers:
+            workers.map(wait, range(4))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("number", "handled", "status"),
+    [(signal.SIGKILL, False, -9), (signal.SIGTERM, False, -15), (signal.SIGTERM, True, 7)],
+    ids=["killed", "terminated", "handled"],
+)
+def test_workers_end_with_their_parent_and_close_its_pipe(number, handled, status, tmp_path):
+    command = [sys.executable, "-c", textwrap.dedent(WAITING).replace("HANDLED", str(handled))]
+    told = os.environ | {"TMPDIR": str(tmp_path)}
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=told, start_new_session=True) as process:
+        try:
+            pids = [int(process.stdout.readline()) for _ in range(2)]
+            assert os.listdir(tmp_path)  # what the workers share
+            os.kill(process.pid, number)
+            process.communicate(timeout=20)  # until nobody holds the pipes
+        finally:
+            process.kill()
+    assert process.returncode == status
+    assert not any(alive(pid) for pid in pids)
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_second_signal_is_answered_at_once_and_the_first_at_the_end():
+    heard = []
+    old = {n: signal.signal(n, lambda number, frame: heard.append(number)) for n in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        with execute._Interrupts() as interrupts:
+            signal.raise_signal(signal.SIGTERM)
+            assert heard == []
+            interrupts.answer()
+            assert heard == [signal.SIGTERM]
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
+            assert heard == [signal.SIGTERM, signal.SIGINT]
+        assert heard == [signal.SIGTERM, signal.SIGINT, signal.SIGINT]
+    finally:
+        for number, handler in old.items():
+            signal.signal(number, handler)
+
+
 def alive(pid):
+    """True while the process runs; one that ended and that nobody has asked after yet does not."""
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] if Path("/proc").exists() else ""
+    except (ProcessLookupError, FileNotFoundError):
         return False
-    return True
+    return state not in ("Z", "X")
 
 
 # -- settings and messages --------------------------------------------------------------------------------------------
@@ -291,6 +354,19 @@ def test_number_of_jobs():
         assert (chosen.backend, chosen.n_jobs) == (("processes", cores) if cores > 1 else ("serial", 1))
 
 
+def test_there_are_never_far_more_processes_than_cores(monkeypatch):
+    from fathom.base import workers
+
+    monkeypatch.setattr(workers, "usable_cores", lambda: 2)
+    asked = (None, 3, 100_000)
+    pools = [workers.Processes(None, n) for n in asked]  # none starts before it has work
+    try:
+        assert [pool.size() for pool in pools] == [2, 3, 8]
+    finally:
+        for pool in pools:
+            pool.close(kill=True)
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -298,6 +374,14 @@ def test_number_of_jobs():
         ({"n_jobs": 0}, "n_jobs must be at least 1 (or None for all cores), not 0"),
         ({"n_jobs": -2}, "n_jobs must be at least 1 (or None for all cores), not -2"),
         ({"retries": -1}, "retries must be 0 or more, not -1"),
+        (
+            {"address": "tcp://a:1", "backend": "processes"},
+            "address 'tcp://a:1' is for the Dask and Ray backends: 'processes' runs on this machine",
+        ),
+        (
+            {"address": "garbage", "backend": "dask"},
+            "address 'garbage': give a host and a port, such as tcp://10.0.0.1:8786",
+        ),
         ({"backend": "dask"}, "the Dask backend needs the address of a scheduler, such as tcp://10.0.0.1:8786"),
     ],
 )

@@ -163,3 +163,15 @@ def test_a_process_that_ends_here_names_what_is_complete_and_removes_the_rest():
         path.write_text("whole")  # as if nothing had happened
     files.forget()
     assert files.abandon() == []
+
+
+def test_a_file_is_complete_from_the_moment_it_is_in_its_place(monkeypatch):
+    honest, named = os.replace, []
+
+    def replace(*paths):
+        honest(*paths)
+        named.extend(files.abandon())
+
+    monkeypatch.setattr(os, "replace", replace)
+    write("new.csv", "x")
+    assert named == [Path("new.csv")]

@@ -1,6 +1,7 @@
 """What goes wrong, and the one line that says so; nothing half-written is ever left behind."""
 
 import errno
+import json
 import os
 import re
 import subprocess
@@ -76,6 +77,42 @@ def files() -> set[str]:
             "fit d.csv --model dspp --widths 3;3",
         ),
         (
+            "--widths '9{23}': at most 100 layers of 1 to 1000 units",
+            "fit d.csv --model dspp --widths 99999999999999999999999",
+        ),
+        ("--widths '0': at most 100 layers of 1 to 1000 units", "fit d.csv --model dspp --widths 0"),
+        ("VFE has no option 'power'; it has none; power is an option of", "fit d.csv --model vfe --option power=1"),
+        *(
+            (f"invalid value for '{option}': ", f"{command} d.csv {option} 99999999999999999999999")
+            for command, option in [
+                ("fit", "--seed"),
+                ("fit", "--restarts"),
+                ("fit", "--inducing"),
+                ("fit", "--steps"),
+                ("search", "--depth"),
+                ("search", "--beam"),
+                ("search", "--jobs"),
+                ("report", "--horizon"),
+                ("predict", "--horizon"),
+            ]
+        ),
+        *(
+            (
+                "invalid value for '--time-limit': give a number of seconds above 0, or leave it out for no limit",
+                f"{command} d.csv --time-limit={limit}",
+            )
+            for command in ("search", "report")
+            for limit in ("0", "-1", "nan", "inf")
+        ),
+        (
+            "address 'garbage' is for the Dask and Ray backends: 'processes' runs on this machine",
+            "search d.csv --address garbage",
+        ),
+        (
+            "address 'garbage': give a host and a port, such as tcp://10.0.0.1:8786",
+            "search d.csv --backend dask --address garbage",
+        ),
+        (
             r"--widths is for deep models \(dsvi, gamma, dspp, sampling, sep\): svgp has none",
             "fit d.csv --model svgp --widths 3",
         ),
@@ -123,6 +160,23 @@ def test_a_horizon_needs_a_time_and_nothing_else(somewhere):
     (somewhere / "two.csv").write_text("year,a,y\n" + "".join(f"{1990 + i},{(i * 5) % 7},{i % 4}\n" for i in range(12)))
     invoke("fit", "two.csv", "--restarts", "1", "--target", "y")
     fails("--horizon cannot know the future of a", "predict", "model.fathom", "--horizon", "2")
+
+
+def test_dates_end_with_the_year_9999(somewhere):
+    (somewhere / "yearly.csv").write_text("date,y\n" + "".join(f"{y}-12,{y % 5}\n" for y in range(2000, 2012)))
+    assert invoke("fit", "yearly.csv", "--restarts", "1").exit_code == 0
+    message = "--horizon 7989: that goes beyond the year 9999; ask for fewer steps"
+    fails(message, "predict", "model.fathom", "--horizon", "7989")
+    fails(message, "report", "yearly.csv", "--model", "model.fathom", "--horizon", "7989")
+    last = invoke("predict", "model.fathom", "--horizon", "7988").stdout.splitlines()[-1]
+    assert last.startswith("9999-12,")
+
+
+def test_numbers_end_where_they_can_be_squared(somewhere):
+    (somewhere / "far.csv").write_text("time,y\n" + "".join(f"{i}e148,{i % 3}\n" for i in range(1, 9)))
+    assert invoke("fit", "far.csv", "--restarts", "1").exit_code == 0
+    message = r"--horizon 200: that goes beyond 1e\+150; ask for fewer steps"
+    fails(message, "predict", "model.fathom", "--horizon", "200")
 
 
 def test_a_model_without_names_cannot_read_a_file():
@@ -240,6 +294,10 @@ def test_only_our_own_value_errors_are_expected():
     )
     assert told_by(lambda: Path("nosuch").read_text()) == "nosuch: No such file or directory"
     assert console.reason(MemoryError("too much")) == "not enough memory (too much): use fewer rows"
+    exhausted = RuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 8 bytes.")
+    assert console.reason(exhausted) == f"not enough memory ({exhausted}): use fewer rows"
+    assert console.reason(RuntimeError("a bug")) is None
+    assert told_by(lambda: [] + 1) is None
 
 
 @pytest.mark.slow
@@ -249,3 +307,78 @@ def test_exit_statuses_of_the_process(command, status):
     assert done.returncode == status
     assert (done.stderr == "") == (status == 0)
     assert "Traceback" not in done.stderr
+
+
+# -- where it runs -----------------------------------------------------------------------------------------------
+
+
+def apart(*arguments: str, stdout=subprocess.PIPE, **environment: str):
+    """A command in a process of its own: status, and the bytes of standard output and error."""
+    told = os.environ | environment
+    command = [sys.executable, "-m", "fathom", *arguments]
+    done = subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, env=told, timeout=60)
+    return done.returncode, done.stdout, done.stderr.decode()
+
+
+@pytest.fixture
+def cyrillic(somewhere):
+    """A file whose names no ASCII terminal can show."""
+    (somewhere / "r.csv").write_text("день,цена\n" + "".join(f"{i},{(i * i) % 7}\n" for i in range(12)))
+    assert invoke("fit", "r.csv", "--restarts", "1", "--time", "день").exit_code == 0
+    return "r.csv"
+
+
+@pytest.mark.slow
+def test_a_terminal_without_unicode_shows_escapes_and_loses_nothing(cyrillic):
+    ascii_only = {"PYTHONIOENCODING": "ascii"}
+    status, said, err = apart("fit", cyrillic, "--restarts", "1", "--out", "m.fathom", **ascii_only)
+    assert (status, err) == (0, "")
+    assert b"target " + "цена".encode("ascii", "backslashreplace") in said
+    for environment in ({}, ascii_only):
+        said = apart("fit", cyrillic, "--restarts", "1", "--out", "m.fathom", "--json", **environment)[1]
+        assert json.loads(said)["target"] == ["цена"]
+    assert apart("predict", "model.fathom", "--horizon", "1", **ascii_only)[1].decode().startswith("день,mean,sd")
+    assert apart("fit", cyrillic, "--target", "ночь", **ascii_only)[2].isascii()
+
+
+def test_half_a_character_in_a_name_is_shown_as_an_escape(model):
+    result = invoke(*_forecast(model)[:-1], "f\udcff.csv", "--json")
+    assert json.loads(result.stdout)["out"] == "f\udcff.csv"
+    assert "f\\udcff.csv" in invoke(*_forecast(model)[:-1], "f\udcff.csv").stdout
+    assert invoke("report", "d.csv", "--model", model, "--out", "r\udcff.html").exit_code == 0
+    fails(r"no file 'r\\udcff.csv'", "fit", "r\udcff.csv")
+
+
+@pytest.mark.slow
+def test_a_platform_that_jax_does_not_know(somewhere):
+    arguments = ("fit", "d.csv", "--model", "svgp", "--inducing", "4", "--steps", "10")
+    status, _, err = apart(*arguments, JAX_PLATFORMS="abacus")
+    assert status == 2
+    assert re.fullmatch(r"error: Unable to initialize backend 'abacus': .*; correct or unset JAX_PLATFORMS\n", err)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+def test_standard_output_on_a_full_disk_is_told(model):
+    with open("/dev/full", "wb") as full:
+        status, _, err = apart("predict", model, "--horizon", "2", stdout=full)
+    assert (status, err) == (2, "error: No space left on device\n")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("horizon", ["2", "20000"])
+def test_a_reader_that_had_enough_is_no_failure_to_talk_about(model, horizon):
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "wb") as pipe:
+        status, _, err = apart("predict", model, "--horizon", horizon, stdout=pipe)
+    assert (status, err) == (141, "")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not os.path.exists("/dev/stdout"), reason="there is no /dev/stdout")
+def test_where_standard_output_is_the_file_the_rest_goes_to_standard_error(model):
+    status, said, err = apart("predict", model, "--horizon", "2", "--out", "/dev/stdout")
+    assert (status, err) == (0, "2 rows written to /dev/stdout\n")
+    assert said.decode().splitlines()[0] == "time,mean,sd,q0.05,q0.5,q0.95"
+    assert len(said.splitlines()) == 3

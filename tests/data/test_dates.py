@@ -35,6 +35,11 @@ def monthly(n, form, start=1949, step=1, day=1):
         ("{m:02}/{Y}", "01/1949"),
         ("{m}/{Y}", "1/1949"),
         ("{b} {Y}", "Jan 1949"),
+        ("{b:upper} {Y}", "JAN 1949"),
+        ("{B:lower} {Y}", "january 1949"),
+        ("{b}. {Y}", "Jan. 1949"),
+        ("{m:02}.{Y}", "01.1949"),
+        ("{m}.{Y}", "1.1949"),
         ("{b}-{Y}", "Jan-1949"),
         ("{B} {Y}", "January 1949"),
         ("{Y} {b}", "1949 Jan"),
@@ -148,6 +153,104 @@ def test_changing_utc_offsets_are_put_on_one_clock():
 @pytest.mark.parametrize("word", ["red", "12", "1949.04", "lot 1949", "1949-1950-x", "09:00"])
 def test_other_text_is_no_date(word):
     assert read_dates(time_cells([word] * 3), "x", str) is None
+
+
+@pytest.mark.parametrize("name", ["June", "July", "JUNE", "june"])
+def test_short_names_of_months_are_whole_names(name):
+    rule, times = rule_of([f"{name} {year}" for year in (1949, 1950, 1951)])
+    assert [rule.format(t) for t in times] == [f"{name} {year}" for year in (1949, 1950, 1951)]
+    assert rule.format(times[0] + 3 / 12).lower() in ("september 1949", "october 1949")
+
+
+def test_whole_names_take_no_dot():
+    rule, times = rule_of(["Jan. 1949", "Feb. 1949", "March 1949", "April 1949"])
+    assert [rule.format(t) for t in rule.future(times[-1], 2)] == ["May 1949", "June 1949"]
+
+
+def test_dotted_months_are_dates_where_no_number_is_written_so():
+    assert read_dates(time_cells(["09.2019", "10.2019", "11.2019"]), "x", str).form == "{m:02}.{Y}"
+    assert read_dates(time_cells(["10.2019", "10.1523", "11.2034"]), "x", str) is None  # a rate of exchange
+    with pytest.raises(DataError, match="column 'x', 3: '9.8' is not a date written like the others"):
+        read_dates(time_cells(["09.2019", "10.2019", "11.2019", "9.8"]), "x", str)
+
+
+def test_compact_dates_with_another_cell_among_them():
+    with pytest.raises(DataError, match="column 'month', 2: '194913' is not a date written like the others"):
+        read_dates(time_cells(["194911", "194912", "194913"]), "month", str, compact=True)
+    assert read_dates(time_cells(["1949.04", "1949.12", "1949.21"]), "month", str, compact=True) is None
+
+
+@pytest.mark.parametrize("offset", ["+99:00", "-16:00", "+0960", "+23:59"])
+def test_no_clock_is_so_far_from_utc(offset):
+    with pytest.raises(DataError, match="is not a date written like the others"):
+        rule_of([f"2004-03-28T00:30:00{offset}"] * 2)
+    assert rule_of([f"2004-03-28T00:30:00{o}" for o in ("+14:00", "-15:59", "+0530", "z")])[0].form.endswith("Z")
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["1/31/2004 0:30 PM"] * 2,
+        ["1/31/2004 13:30 AM"] * 2,
+        ["1/31/2004 10:30 AM", "1/31/2004 11:30"],  # before or after noon?
+        ["2004-03-28T00:30:00+01:00", "2004-03-28T01:30:00"],  # on which clock?
+        ["5 Jan 12, 2020"] * 2,
+    ],
+)
+def test_half_a_clock_is_no_time(cells):
+    with pytest.raises(DataError, match=f"'{cells[-1]}' is not a date written like the others"):
+        rule_of(cells)
+
+
+def test_midnight_may_go_without_its_clock():
+    rule, times = rule_of(["1/31/2004 11:00 PM", "2/1/2004", "2/1/2004 1:00 AM"])
+    np.testing.assert_allclose(np.diff(times) * 365.2425 * 24, 1, rtol=1e-6)
+    assert len(rule_of(["2004-01-31T22:00:00Z", "2004-02-01", "2004-02-02T02:00:00Z"])[1]) == 3
+
+
+def test_seasons_are_no_months():
+    with pytest.raises(DataError, match="'2001-02' may be a month or a season of two years: write one year, or dates"):
+        rule_of(["2001-02", "2002-03", "2003-04"])
+    assert rule_of(["2001-02", "2001-03", "2002-03"])[0].grid == "months"
+
+
+def notes_on(tmp_path, name, written):
+    path = tmp_path / "a.csv"
+    path.write_text(f"{name},y\n" + "".join(f"{w},{k}\n" for k, w in enumerate(written)))
+    data = load_csv(path)
+    return data, [note for note in data.notes if "was read as" in note]
+
+
+def test_dotted_dates_that_may_be_either_way_round_are_noted(tmp_path):
+    data, notes = notes_on(tmp_path, "date", ["01.01.2020", "02.01.2020", "03.01.2020"])
+    assert notes == ["'02.01.2020' (column 'date', line 3) was read as day.month.year, which no other date confirms."]
+    assert data.format_time(data.X[1, 0] + 1 / 365.2425) == "03.01.2020"
+    assert notes_on(tmp_path, "date", ["02.01.2020", "03.01.2020", "13.01.2020"])[1] == []
+    # the first file settles the next one, which cannot have notes, unless its dates were written otherwise
+    np.testing.assert_array_equal(data.transform_time(["02.01.2020"]), data.X[1])
+    data, _ = notes_on(tmp_path, "date", ["2020-01-01", "2020-01-02", "2020-01-03"])
+    with pytest.raises(DataError, match="'02.01.2020' may be day/month or month/day, and no other date tells which"):
+        data.transform_time(["02.01.2020"])
+
+
+def test_points_do_not_settle_what_slashes_leave_open():
+    with pytest.raises(DataError, match="3: '02/03/2020' may be day/month or month/day"):
+        read_dates(time_cells(["01.01.2020", "02.02.2020", "03.03.2020", "02/03/2020"]), "x", str)
+
+
+def test_numbers_that_may_be_dates_are_noted(tmp_path):
+    said = " was read as a number: if it is a date, write YYYY-MM or YYYY-MM-DD."
+    for name, first, second, third in (
+        ("time", "1871.10", "1871.11", "1871.12"),
+        ("year", "187110", "187111", "187112"),
+        ("t", "10.1871", "11.1871", "12.1871"),
+    ):
+        data, notes = notes_on(tmp_path, name, [first, second, third])
+        assert (data.X[0, 0], notes) == (float(first), [f"'{first}' (column '{name}', line 2){said}"])
+    data, notes = notes_on(tmp_path, "date", ["1871.10", "1871.11", "1871.12"])
+    assert data.time_kind == "date"
+    assert notes == ["'1871.10' (column 'date', line 2) was read as a month, not as a decimal year."]
+    assert notes_on(tmp_path, "time", ["1958.04", "1958.12", "1958.21"])[1] == []
 
 
 def test_day_and_month_are_told_apart_by_any_conclusive_date():

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from safetensors.numpy import load as unpacked
 from safetensors.numpy import save as packed
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import fathom
 from fathom import DeepGPClassifier, DeepGPRegressor, GPRegressor, SparseGPRegressor, metrics
@@ -485,14 +484,3 @@ def test_bad_data_are_named():
         make("vfe").fit(X, np.column_stack([bad, y]))
     with pytest.raises(ValueError, match="a classifier needs at least two classes"):
         classifier("dspp").fit(X, np.zeros(120))
-
-
-@pytest.mark.slow
-@parametrize_with_checks(
-    [
-        SparseGPRegressor("svgp", n_inducing=5, training=Training(n_steps=30), random_state=0),
-        DeepGPClassifier((), "dsvi", n_inducing=5, training=Training(n_steps=30), random_state=0),
-    ]
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)

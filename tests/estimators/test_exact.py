@@ -4,16 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import fathom
 from fathom.kernels import parse
-
-
-@pytest.mark.slow
-@parametrize_with_checks([fathom.GPRegressor(n_restarts=1)])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 @pytest.fixture(scope="module")

@@ -274,3 +274,43 @@ def test_the_estimator_reports_on_itself(searched, tmp_path):
     assert "the data of the model" in (tmp_path / "own.html").read_text()
     plain = fathom.KernelSearch(depth=1, n_jobs=1, random_state=0).fit(np.arange(12.0)[:, None], np.arange(12.0) % 3)
     assert plain.report(tmp_path / "plain.html").title == "Y, x 0 to 11"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a *b* _c_ `d` <e> [f](g) ~~h~~", "a \\*b\\* \\_c\\_ \\`d\\` \\<e\\> \\[f\\](g) \\~\\~h\\~\\~"),
+        ("1 | 2 & 3 &lt; $x^2$", "1 \\| 2 \\& 3 \\&lt; \\$x\\^2\\$"),
+        ("see https://a.b or WWW.a.b", "see https:\\//a.b or WWW\\.a.b"),
+        ("- one", "\\- one"),
+        ("+ one", "\\+ one"),
+        ("# one", "\\# one"),
+        ("12. one", "12\\. one"),
+        ("1) one", "1\\) one"),
+        ("3.5 kg rise - slowly", "3.5 kg rise - slowly"),
+        ("one\n\n# two", "one # two"),
+    ],
+)
+def test_markdown_leaves_escaped_text_as_it_is(text, expected):
+    assert plaintext.escape(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("SE[a]", "`SE[a]`"), ("a`b", "`` a`b ``"), ("``", "``` `` ```"), ("a\n\n# b", "`a # b`")],
+)
+def test_code_ends_only_where_it_should(text, expected):
+    assert plaintext._code(text) == expected
+    assert plaintext._cell(f"|{text}") == plaintext._code(f"|{text}").replace("|", "\\|")
+
+
+def test_names_are_no_markup_in_markdown():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 1, (30, 2))
+    names = ("[a](http://b)", "x|y")
+    data = Dataset(X, X.sum(1) + 0.1 * rng.standard_normal(30), names, ("~~y~~ & `z`",), source="$d$.csv")
+    model = fathom.GPRegressor("SE[0] + Lin[1] + SE", n_restarts=1, random_state=0).fit(data.X, data.y)
+    text = plaintext.markdown(document.make(model, data, document.Origin("fathom report 'a`b\n\n# c'")))
+    for bad in ("[a](", "x|y", "~~y", "& `", "$d$", "\n# c"):
+        assert bad not in re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)", "", text)
+    assert "\\[a\\](http:\\//b)" in text

@@ -6,7 +6,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import fathom
 from fathom.base.execute import Outcome, executor
@@ -147,6 +146,15 @@ def test_trace_round_trip(found, tmp_path):
     json.loads(found.to_json())
     with pytest.raises(TraceError, match="is not a trace of a search"):
         Trace.from_json("{}")
+    damaged = json.loads(found.to_json())
+    damaged["kept"][0]["kernel"] = "SE("
+    with pytest.raises(TraceError, match="is not a trace of a search .cannot read kernel 'SE.'"):
+        Trace.from_json(json.dumps(damaged))
+    with pytest.raises(TraceError, match="is not a trace of a search .maximum recursion"):
+        Trace.from_json("[" * 100_000)
+    (tmp_path / "photo").write_bytes(b"\xff\xd8\xff")
+    with pytest.raises(TraceError, match="photo is not a trace of a search: remove it or name another file"):
+        Trace.read(tmp_path / "photo")
     with pytest.raises(TraceError, match="is a trace of another version of Fathom"):
         Trace.from_json(json.dumps({"format": "fathom trace", "version": 99}))
     with pytest.raises(TraceError, match="cannot write .*: No such file or directory"):
@@ -371,12 +379,6 @@ def test_a_found_model_survives_its_file(model, tmp_path):
 def test_what_bad_settings_get(settings, message):
     with pytest.raises(ValueError, match=message):
         fathom.KernelSearch(**{"n_jobs": 1, **settings}).fit(np.arange(9.0)[:, None], np.arange(9.0) % 4)
-
-
-@pytest.mark.slow
-@parametrize_with_checks([fathom.KernelSearch(depth=1, base=("Lin", "WN"), n_jobs=1)])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 def test_one_output_only():

@@ -6,7 +6,6 @@ python -m tests.torture [PART ...] [--seed 0] [--share 1.0] [--table FILE]
 from __future__ import annotations
 
 import argparse
-import importlib
 import multiprocessing
 import os
 import sys
@@ -14,19 +13,10 @@ import time
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from tests.torture.tally import KINDS, Tally, together
+from tests.torture.tally import KINDS, Tally, chunk, part, together
 
 PARTS = ("files", "commands", "models", "kernels", "fits", "interrupts")
 CHUNKS = 64
-
-
-def part(name: str):
-    """The module of a part."""
-    return importlib.import_module(f"tests.torture.{name}")
-
-
-def _chunk(name: str, cases: range, seed: int) -> Tally:
-    return part(name).run(cases, seed)
 
 
 def try_part(name: str, seed: int, share: float, pool: ProcessPoolExecutor) -> tuple[Tally, float]:
@@ -34,7 +24,7 @@ def try_part(name: str, seed: int, share: float, pool: ProcessPoolExecutor) -> t
     start, n = time.perf_counter(), max(1, round(part(name).FULL * share))
     step = max(1, n // CHUNKS)
     chunks = [range(i, min(i + step, n)) for i in range(0, n, step)]
-    tallies = pool.map(_chunk, [name] * len(chunks), chunks, [seed] * len(chunks))
+    tallies = pool.map(chunk, [name] * len(chunks), chunks, [seed] * len(chunks))
     return together(tallies), time.perf_counter() - start
 
 

@@ -35,10 +35,10 @@ class Command:
 
 
 COMMANDS = [
-    Command(("search", "d.csv", "--depth", "2", "--jobs", "2"), "o.fathom", parallel=True),
+    Command(("search", "d.csv", "--depth", "1", "--jobs", "2"), "o.fathom", parallel=True),
     Command(("report", "d.csv", "--depth", "1", "--jobs", "2"), "o.html", parallel=True),
     Command(("search", "d.csv", "--depth", "2", "--jobs", "1"), "o.fathom"),
-    Command(("fit", "d.csv", "--model", "svgp", "--inducing", "5", "--steps", "3000"), "o.fathom"),
+    Command(("fit", "d.csv", "--model", "svgp", "--inducing", "5", "--steps", "1500"), "o.fathom"),
     Command(("fit", "d.csv", "--restarts", "20"), "o.fathom"),
     Command(("predict", "m.fathom", "--horizon", "30"), "o.csv"),
 ]
@@ -150,8 +150,8 @@ def _read(out: Path) -> None:
 @cache
 def _inputs() -> dict[str, bytes]:
     rng = np.random.default_rng(0)
-    t = np.arange(30)
-    y = 0.1 * t + np.sin(2 * np.pi * t / 8) + 0.1 * rng.standard_normal(30)
+    t = np.arange(24)
+    y = 0.1 * t + np.sin(2 * np.pi * t / 8) + 0.1 * rng.standard_normal(24)
     with tempfile.TemporaryDirectory(prefix="torture-") as name:
         folder = Path(name)
         (folder / "d.csv").write_text("t,y\n" + "".join(f"{a},{b:.4f}\n" for a, b in zip(t, y, strict=True)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -25,6 +26,16 @@ class Tally:
     def count(self, kind: str) -> int:
         """How many faults of a kind there are."""
         return sum(found == kind for found, _ in self.faults)
+
+
+def part(name: str):
+    """The module of a part."""
+    return importlib.import_module(f"tests.torture.{name}")
+
+
+def chunk(name: str, cases: range, seed: int) -> Tally:
+    """Run some cases of a part; here, since other processes cannot import it from `__main__`."""
+    return part(name).run(cases, seed)
 
 
 def together(tallies: Iterable[Tally]) -> Tally:

@@ -2,9 +2,10 @@
 
 import pytest
 
-from tests.torture.__main__ import part
+from tests.torture.tally import part
 
-SAMPLE: dict[str, int] = {"models": 40, "kernels": 100}  # cases of each part that fit into a second or two
+# cases of each part that fit into a second or two
+SAMPLE: dict[str, int] = {"files": 250, "commands": 12, "models": 40, "kernels": 100, "interrupts": 1}
 
 
 @pytest.mark.parametrize("name", SAMPLE)

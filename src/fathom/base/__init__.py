@@ -1,4 +1,5 @@
-"""The ground floor: arrays of NumPy or JAX, factorisation, compilation, optimisers, files, many tasks at once.
+"""The ground floor: arrays of NumPy or JAX, factorisation, compilation, optimisers, files, what parameters may be, many
+tasks at once.
 
 Nothing here knows what a Gaussian process is. Imports nothing of fathom.
 """

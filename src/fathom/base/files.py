@@ -20,6 +20,7 @@ Facts = dict[str, Any]  # plain values, as a JSON object holds them
 PATIENCE = 10.0  # seconds that a named pipe may be without a reader
 
 _begun: set[str] = set()  # folders with files that are being written
+_moving: dict[Path, Path] = {}  # from the file in such a folder to its place
 _complete: deque[Path] = deque(maxlen=100)  # the latest files that were written
 
 
@@ -35,14 +36,16 @@ def replacing(path: str | Path, error: type[Exception] = OSError) -> Iterator[Pa
         real = Path(os.path.realpath(path))
         folder = tempfile.mkdtemp(prefix=".fathom-", dir=None if flows else real.parent)
         _begun.add(folder)
+        temporary = Path(folder, real.name)
         try:
-            temporary = Path(folder, real.name)
             yield temporary
+            _moving[temporary] = path
             _pour(temporary, path) if flows else _put(temporary, real)
+            _complete.append(path)
         finally:
+            _moving.pop(temporary, None)
             shutil.rmtree(folder, ignore_errors=True)
             _begun.discard(folder)
-        _complete.append(path)
     except OSError as problem:
         kept = "" if flows else "; nothing was changed"
         raise error(f"cannot write {path}: {problem.strerror or problem}{kept}") from None
@@ -87,9 +90,10 @@ def forget() -> None:
 
 def abandon() -> list[Path]:
     """Remove what is half-written, and name what is complete: for a process that ends here."""
+    moved = [path for temporary, path in tuple(_moving.items()) if not temporary.exists()]
     for folder in tuple(_begun):
         shutil.rmtree(folder, ignore_errors=True)
-    return [path for path in dict.fromkeys(_complete) if path.exists()]
+    return [path for path in dict.fromkeys([*_complete, *moved]) if path.exists()]
 
 
 def _put(temporary: Path, real: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from fathom.data.messages import count
-from fathom.data.numbers import first_open, mixes, parse_number
+from fathom.data.numbers import parse_number
 from fathom.data.table import Table
 
 _CALLED = {".": "point", ",": "comma"}
@@ -20,7 +20,7 @@ def remarks(table: Table, columns: Sequence[int]) -> tuple[str, ...]:
 def refuse(table: Table, column: int) -> None:
     """Refuse a number that may be wrong by 1000; but where commas separate, a point is the decimal mark."""
     for mark in _CALLED:
-        row = first_open(table.cells[column], mark) if table.marks.doubt(mark) else None
+        row = table.columns[column].first_open(mark) if table.marks.doubt(mark) else None
         if row is not None and not (mark == "." and table.separator in ("", ",")):
             raise table.open_error(column, row)
 
@@ -36,7 +36,7 @@ def _open_marks(table: Table, columns: Sequence[int]) -> Iterator[str]:
             why = f"no other number of the file tells whether the {called} is decimal or groups thousands"
         else:
             why = f"the {_CALLED[marks.point]} is the decimal mark of the file"
-        found = {c: row for c in columns if (row := first_open(table.cells[c], mark)) is not None}
+        found = {c: row for c in columns if (row := table.columns[c].first_open(mark)) is not None}
         if found:
             cells = [_reading(table, *place) for place in found.items()]
             more = f", and so on in {count(len(cells) - _MOST, 'more column')}" if len(cells) > _MOST else ""
@@ -48,7 +48,7 @@ def _mixtures(table: Table, columns: Sequence[int]) -> Iterator[str]:
     if table.marks.doubt(mark) != "":
         return  # said already
     for column in columns:
-        row = first_open(table.cells[column], mark) if mixes(table.cells[column], mark) else None
+        row = table.columns[column].first_open(mark) if table.columns[column].mixes(mark) else None
         if row is not None:
             yield f"{_reading(table, column, row)}, beside whole numbers: if it is more than 1000, leave out its mark."
 

@@ -59,42 +59,59 @@ def open_mark(text: str) -> str:
     return match[1] if match else ""
 
 
-def as_floats(cells: Cells) -> np.ndarray | None:
-    """Cells as Python reads numbers, NaN where they are missing; None if some are not such numbers."""
-    if "_" in "".join(cells):  # float("2020_01") would be 202001
-        return None
-    values = np.full(len(cells), np.nan)
-    filled = cells != ""
-    try:
-        values[filled] = cells[filled].astype(float)
-    except ValueError:
-        return None
-    return values
+@dataclass(frozen=True)
+class Column:
+    """The cells of a column, the marks in them, and their numbers if Python can read them all."""
 
+    cells: Cells
+    marks: frozenset[str]  # of "_.,"
+    floats: np.ndarray | None  # NaN where a value is missing
 
-def first_open(cells: Cells, mark: str) -> int | None:
-    """The first row with a number like "1.234", with this mark; None if there is none."""
-    if mark not in "".join(cells):
-        return None
-    return next((row for row, cell in enumerate(cells) if mark in cell and open_mark(cell) == mark), None)
+    @classmethod
+    def of(cls, cells: Cells) -> Column:
+        """Read what can be read without knowing the decimal mark."""
+        together = "".join(cells)
+        marks = frozenset(mark for mark in "_.," if mark in together)
+        if marks & {"_", ","}:  # float("2020_01") would be 202001
+            return cls(cells, marks, None)
+        values, filled = np.full(len(cells), np.nan), cells != ""
+        try:
+            values[filled] = cells[filled].astype(float)
+        except ValueError:
+            return cls(cells, marks, None)
+        return cls(cells, marks, values)
 
+    def numbers(self, point: str) -> np.ndarray:
+        """What the cells show with this decimal mark, NaN where they show nothing or no number."""
+        if self.floats is not None and (point == "." or "." not in self.marks):
+            return self.floats
+        values, filled = np.full(len(self.cells), np.nan), self.cells != ""
+        values[filled] = [parse_number(cell, point) for cell in self.cells[filled]]
+        return values
 
-def mixes(cells: Cells, mark: str) -> bool:
-    """True for a column of "652" and "2.949" only: whole numbers below 1000 and numbers with three digits after a mark.
+    def first_open(self, mark: str) -> int | None:
+        """The first row with a number like "1.234" that has this mark; None if there is none."""
+        if mark not in self.marks:
+            return None
+        return next((row for row, cell in enumerate(self.cells) if mark in cell and open_mark(cell) == mark), None)
 
-    Few columns of decimals look so, and all columns whose thousands are grouped.
-    """
-    if mark not in "".join(cells):
-        return False
-    whole = grouped = False
-    for cell in filter(None, cells):
-        if len(cell.lstrip("+-\u2212")) <= 3 and cell.lstrip("+-\u2212").isdigit():
-            whole = True
-        elif open_mark(cell) == mark:
-            grouped = True
-        else:
+    def mixes(self, mark: str) -> bool:
+        """True for nothing but "652" and "2.949": whole numbers below 1000, and numbers with three digits after a mark.
+
+        Few columns of decimals look so, and every column whose thousands are grouped.
+        """
+        if mark not in self.marks:
             return False
-    return whole and grouped
+        whole = grouped = False
+        for cell in filter(None, self.cells):
+            digits = cell.lstrip("+-\u2212")
+            if len(digits) <= 3 and digits.isdigit():
+                whole = True
+            elif open_mark(cell) == mark:
+                grouped = True
+            else:
+                return False
+        return whole and grouped
 
 
 @dataclass(frozen=True)
@@ -107,18 +124,16 @@ class Marks:
     open: str = ""  # those of numbers that show neither
 
     @classmethod
-    def of(cls, columns: Sequence[Cells], plain: Sequence[bool], separator: str, earlier: Dialect = UNKNOWN) -> Marks:
-        """The marks of a table, of which some columns are `plain` (see `as_floats`).
+    def of(cls, columns: Sequence[Column], separator: str, earlier: Dialect = UNKNOWN) -> Marks:
+        """The marks of a table, by all its columns.
 
         Where the table is silent, an `earlier` file counts if it has the same separator. Where nothing tells, a point
         is decimal, and so is a comma after semicolons, which spreadsheets write in countries of the decimal comma.
         """
         uses: set[Use] = set() if separator else {(".", "decimal")}
-        for cells, only_points in zip(columns, plain, strict=True):
-            if not only_points:
-                uses |= _uses(cells)
-            elif (".", "decimal") not in uses:
-                uses |= _uses_of_points(cells)
+        for column in columns:
+            if column.floats is None or (".", "decimal") not in uses:
+                uses |= _uses(column)
         decimal, grouping, unknown = ({mark for mark, use in uses if use == kind} for kind in _KINDS)
         same = earlier.separator == separator
         known = (set(earlier.decimal), set(earlier.grouping)) if same else (set[str](), set[str]())
@@ -155,22 +170,19 @@ def _point(decimal: set[str], grouping: set[str]) -> str:
     return _OTHER[next(iter(grouping))] if len(grouping) == 1 else ""
 
 
-def _uses(cells: Cells) -> set[Use]:
+def _uses(column: Column) -> set[Use]:
     """What points and commas are for in a column; nothing if most cells that have some are text."""
-    marked = [cell for cell in cells if "." in cell or "," in cell]
-    found = [uses for cell in marked if (uses := _uses_in(cell)) is not None]
-    return set().union(*found) if 2 * len(found) >= len(marked) else set()
-
-
-def _uses_of_points(cells: Cells) -> set[Use]:
-    """The same for a column of plain numbers, up to the first that tells."""
-    uses: set[Use] = set()
-    for cell in cells:
-        if "." in cell:
+    if not column.marks & set(_OTHER):
+        return set()
+    marked = (cell for cell in column.cells if "." in cell or "," in cell)
+    if column.floats is not None:  # points only, and the first that tells is enough
+        uses: set[Use] = set()
+        while (".", "decimal") not in uses and (cell := next(marked, "")):
             uses |= _uses_in(cell) or set()
-            if (".", "decimal") in uses:
-                break
-    return uses
+        return uses
+    found = [_uses_in(cell) for cell in marked]
+    numbers = [uses for uses in found if uses is not None]
+    return set().union(*numbers) if 2 * len(numbers) >= len(found) else set()
 
 
 def _uses_in(cell: str) -> set[Use] | None:

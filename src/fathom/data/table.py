@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,7 @@ from fathom.data.messages import did_you_mean as did_you_mean
 from fathom.data.messages import listing as listing
 from fathom.data.messages import quoted
 from fathom.data.numbers import Cells as Cells
-from fathom.data.numbers import Marks, as_floats, first_open, parse_number
+from fathom.data.numbers import Column, Marks, parse_number
 from fathom.data.records import is_missing, read_records
 from fathom.data.source import read_text
 
@@ -66,10 +67,14 @@ class Table:
         return {name: unit for name, unit in pairs if unit}
 
     @cached_property
+    def columns(self) -> list[Column]:
+        """The columns as numbers may be read from them."""
+        return [Column.of(cells) for cells in self.cells]
+
+    @cached_property
     def marks(self) -> Marks:
         """The decimal mark of the table, and what its cells tell about points and commas."""
-        plain = [values is not None for values in self._floats]
-        return Marks.of(self.cells, plain, self.separator, self.earlier)
+        return Marks.of(self.columns, self.separator, self.earlier)
 
     @property
     def dialect(self) -> Dialect:
@@ -90,8 +95,9 @@ class Table:
     def numbers(self, column: int) -> np.ndarray:
         """A column as float64 with NaN for missing values; text or values beyond 1e150 are errors."""
         cells, name = self.cells[column], self.names[column]
-        values = self._values(column)
-        bad = np.flatnonzero(np.isnan(values) & (cells != ""))
+        values = self.columns[column].numbers(self.marks.point)
+        bad = np.flatnonzero(np.isnan(values))
+        bad = bad[cells[bad] != ""]
         if bad.size:
             raise self._text_error(name, cells, bad)
         huge = np.flatnonzero(np.abs(values) > LIMIT)
@@ -103,7 +109,7 @@ class Table:
                 f"(limit {LIMIT:g}): correct it, rescale the column or remove the row"
             )
         for mark in self.marks.contrary():
-            if (first := first_open(cells, mark)) is not None:
+            if (first := self.columns[column].first_open(mark)) is not None:
                 raise self.open_error(column, first)
         return values
 
@@ -117,21 +123,9 @@ class Table:
         )
 
     @cached_property
-    def _floats(self) -> list[np.ndarray | None]:
-        return [as_floats(cells) for cells in self.cells]
-
-    @cached_property
     def _places(self) -> dict[str, int]:
         names = {name: place for place, name in reversed([*enumerate(self.names)])}
         return names | {header: place for place, header in reversed([*enumerate(self.headers)])}
-
-    def _values(self, column: int) -> np.ndarray:
-        cells, values, point = self.cells[column], self._floats[column], self.marks.point
-        if values is not None and (point == "." or "." not in "".join(cells)):
-            return values
-        values, filled = np.full(len(cells), np.nan), cells != ""
-        values[filled] = [parse_number(cell, point) for cell in cells[filled]]
-        return values
 
     def _text_error(self, name: str, cells: Cells, bad: np.ndarray) -> DataError:
         row = int(bad[0])
@@ -159,7 +153,8 @@ def read_table(path: str | Path) -> Table:
     path = Path(path)
     records = read_records(read_text(path), path)
     _check_duplicates(records.header)
-    columns = [_cells([row[i] for row in records.rows]) for i in range(len(records.header))]
+    flat, width = list(chain.from_iterable(records.rows)), len(records.header)
+    columns = [_cells(flat[i::width]) for i in range(width)]
     filled = np.flatnonzero(np.any([column != "" for column in columns], axis=0))
     if not filled.size:
         raise DataError(f"{path} has column names but no rows: add rows of values below the header")
@@ -190,7 +185,7 @@ def _check_duplicates(header: Sequence[str]) -> None:
 def _cells(column: Iterable[str]) -> Cells:
     """Stripped text, blank where a value is missing."""
     stripped = list(map(str.strip, column))
-    blank = {cell for cell in set(stripped) if is_missing(cell)} - {""}
+    blank = {cell for cell in {cell for cell in stripped if 0 < len(cell) < 5} if is_missing(cell)}
     cells = np.empty(len(stripped), dtype=object)
     cells[:] = ["" if cell in blank else cell for cell in stripped] if blank else stripped
     return cells

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Self, cast
 
+import equinox as eqx
+import jax
+import jax.numpy as jnp
 import numpy as np
 
 from fathom.base.compiling import precision
@@ -42,6 +45,16 @@ class Ensemble:
         weights, models = map(list, zip(*(trained.parts or [(1.0, trained.model)]), strict=True))
         facts = (trained.scales, trained.best_step, trained.status, trained.history, trained.notes)
         return cls(models, weights, seed, beta, *facts)
+
+    def __getstate__(self) -> dict[str, object]:
+        """Its parts with arrays of NumPy: unpickled where JAX computes in float32, its own would be cut to that."""
+        models = [jax.tree.map(lambda a: np.asarray(a) if eqx.is_array(a) else a, model) for model in self.models]
+        return self.__dict__ | {"models": models}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        self.__dict__.update(state)
+        with precision(self.dtype):
+            self.models = [jax.tree.map(lambda a: jnp.asarray(a) if eqx.is_array(a) else a, m) for m in self.models]
 
     @property
     def dtype(self) -> str:

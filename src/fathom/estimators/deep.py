@@ -13,7 +13,7 @@ from fathom.base.arrays import RandomState
 from fathom.base.files import Facts
 from fathom.base.parameters import Constraints, Each, Integer
 from fathom.base.stored import Damaged, entry
-from fathom.estimators.given import labels, standard
+from fathom.estimators.given import classes, standard
 from fathom.estimators.learner import Learner, LearnerRegressor
 from fathom.kernels.base import Kernel
 
@@ -175,7 +175,7 @@ class DeepGPClassifier(ClassifierMixin, DeepLearner):
         if y is None:
             raise ValueError("DeepGPClassifier requires y to be passed, but the target y is None")
         rows = self._first_inputs(X)
-        self.classes_, numbers = np.unique(labels(y, len(rows)), return_inverse=True)
+        self.classes_, numbers = classes(y, len(rows))
         if len(self.classes_) < 2:
             raise ValueError("all labels are the same: a classifier needs at least two classes, got 1 class")
         self.scaler_, self.remarks_ = standard(rows), list[str]()

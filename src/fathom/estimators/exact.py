@@ -258,13 +258,15 @@ class GPRegressor(MultiOutputMixin, ExactRegressor):
 
 def in_units(kernel: Kernel, shift: np.ndarray, spread: np.ndarray, y_spread: float, gathers: bool) -> Kernel:
     """The kernel in other units (`rescale`), if numbers reach so far; `gathers`: a product's scale in one place."""
-    with np.errstate(all="ignore"):
-        found = rescale(kernel, shift, spread, y_spread)
-        found = gathered(found) if gathers else found
+    try:
+        with np.errstate(all="ignore"):
+            found = rescale(kernel, shift, spread, y_spread)
+            found = gathered(found) if gathers else found
+    except ValueError as problem:  # of a parameter that is infinite
+        raise ValueError(f"{problem}: numbers do not reach so far, rescale the data") from None
     for old, new in zip(walk(kernel), walk(found), strict=True):
         for p in new.parameters:
             before, after = (np.asarray(getattr(node, p.name), dtype=float) for node in (old, new))
-            vanished = p.kind == "positive" and bool(np.any((after == 0) & (before != 0)))
-            if vanished or not np.all(np.isfinite(after)):
-                raise ValueError(f"in these units the {p.name} of {new.name} is beyond all numbers: rescale the data")
+            if p.kind == "positive" and np.any((after == 0) & (before != 0)):
+                raise ValueError(f"{new.name}: {p.name} vanishes: numbers do not reach so far, rescale the data")
     return found

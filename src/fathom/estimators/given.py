@@ -51,8 +51,9 @@ def outputs(y: Rows, n: int, missing: bool = False) -> np.ndarray:
     return _sizeable(found)
 
 
-def labels(y: Rows, n: int) -> np.ndarray:
-    """Labels (N) of n rows, none missing."""
+def classes(y: Rows, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """The classes (C) of n rows in order, and the number of each row's (N)."""
+    _refuse_dates(y, "y")
     try:
         found = np.asarray(column_or_1d(y, warn=True))
     except (ValueError, TypeError) as problem:
@@ -62,8 +63,13 @@ def labels(y: Rows, n: int) -> np.ndarray:
     for row, label in enumerate(found.tolist()):
         if _is_missing(label) or label in (np.inf, -np.inf):
             raise ValueError(_objection(label, "y", f"row {row}"))
-    check_classification_targets(found)
-    return found
+    try:
+        with np.errstate(invalid="ignore"):  # it looks whether large numbers are whole
+            check_classification_targets(found)
+        return np.unique(found, return_inverse=True)
+    except TypeError:
+        kinds = sorted({type(label).__name__ for label in found.tolist()})
+        raise TypeError(f"labels of several kinds ({', '.join(kinds)}): make all of them text, or numbers") from None
 
 
 def standard(X: np.ndarray, Y: np.ndarray | None = None) -> Scaler:
@@ -95,9 +101,7 @@ def standardised(scaler: Scaler, X: np.ndarray) -> np.ndarray:
 
 def _numbers(checked: Callable[[Rows], np.ndarray], given: Rows, name: str) -> np.ndarray:
     """The array that scikit-learn makes of it, or its objection in one line, with the first cell that it is about."""
-    for column, kind in enumerate(_kinds(given)):
-        if kind in "mM":  # some of them would become numbers, in units that nobody chose
-            raise ValueError(f"{_place(given, None, column)} of {name} holds dates: give numbers, such as days")
+    _refuse_dates(given, name)
     given = _with_nan(given)
     try:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -111,6 +115,13 @@ def _told(problem: Exception, better: str | None = None) -> Exception:
     message = re.sub(r"\narray=.*?\n(?=Reshape)", " ", str(problem), flags=re.DOTALL)
     message = message.splitlines()[0] if message.startswith("Complex") else message
     return (TypeError if isinstance(problem, TypeError) else ValueError)(better or message)
+
+
+def _refuse_dates(given: object, name: str) -> None:
+    """scikit-learn would make numbers of some of them, in units that nobody chose."""
+    for column, kind in enumerate(_kinds(given)):
+        if kind in "mM":
+            raise ValueError(f"{_place(given, None, column)} of {name} holds dates: give numbers, such as days")
 
 
 def _frame(given: object) -> pd.DataFrame | None:
@@ -129,9 +140,11 @@ def _kinds(given: object) -> list[str]:
 
 
 def _with_nan(given: Rows) -> Rows:
-    """The same with NaN for what is masked, and for what pandas calls missing among objects."""
+    """The same with NaN for what is masked, and for what is missing among objects."""
     if isinstance(given, np.ma.MaskedArray):
         return np.ma.filled(given.astype(float), np.nan)
+    if isinstance(given, np.ndarray) and given.dtype == object:
+        return np.where([_is_missing(cell) for cell in given.ravel()], np.nan, given.ravel()).reshape(given.shape)
     frame = _frame(given)
     if frame is None or "O" not in _kinds(given):
         return given
@@ -153,7 +166,8 @@ def _bad_cell(given: object, name: str) -> str | None:
     else:
         good = np.reshape([_is_number(cell) for cell in cells.ravel().tolist()], cells.shape)
     for place in np.argwhere(~good)[:1]:
-        return _objection(cells[tuple(place)], name, _place(given, *place))
+        cell = cells[tuple(place)]
+        return _objection(cell.item() if isinstance(cell, np.generic) else cell, name, _place(given, *place))
     return None
 
 

@@ -141,7 +141,7 @@ class KernelSearch(ExactRegressor):
     def _seed(self, trace: Path | None) -> int:
         """The seed of the search; one that is left open is that of the trace to resume from."""
         if self.random_state is None and trace is not None and trace.exists():
-            return int(Trace.from_json(trace.read_text(), str(trace)).settings["seed"])
+            return int(Trace.read(trace).settings["seed"])
         return seed_of(self.random_state)
 
     def _members(self, X: np.ndarray, y: np.ndarray, pool: Executor) -> tuple[list[Member], float]:

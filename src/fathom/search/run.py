@@ -131,7 +131,7 @@ def search(
 def _resumed(path: Path | None, key: str) -> Trace | None:
     if path is None or not path.exists():
         return None
-    trace = Trace.from_json(path.read_text(), str(path))
+    trace = Trace.read(path)
     if trace.key != key:
         raise TraceError(f"{path} belongs to a search of other data or settings: remove it or name another file")
     return replace(trace, status="running") if trace.status in ("time limit", "interrupted") else trace

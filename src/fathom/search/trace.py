@@ -111,6 +111,14 @@ class Trace:
         except (KeyError, TypeError, ValueError, RecursionError) as problem:
             raise TraceError(f"{name} is not a trace of a search ({problem}): remove it or name another file") from None
 
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """The trace in a file."""
+        try:
+            return cls.from_json(path.read_text(encoding="utf-8"), str(path))
+        except UnicodeDecodeError:
+            raise TraceError(f"{path} is not a trace of a search: remove it or name another file") from None
+
     def write(self, path: Path) -> None:
         """Whole or not at all: a trace cut short could not be resumed."""
         with replacing(path, TraceError) as temporary:

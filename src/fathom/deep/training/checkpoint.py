@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,7 +10,8 @@ import equinox as eqx
 import jax
 import numpy as np
 
-from fathom.base.files import Facts, replacing
+from fathom.base import archive
+from fathom.base.files import Facts
 
 Trees = dict[str, Any]  # PyTrees by name
 T = TypeVar("T")
@@ -24,14 +23,10 @@ class CheckpointError(ValueError):
 
 def write(path: Path, facts: Facts, trees: Trees) -> None:
     """The facts and the arrays of each tree. The old file stays whole until the new one is complete."""
-    from safetensors.numpy import save
-
     arrays: dict[str, np.ndarray] = {}
     for name, tree in trees.items():
         arrays |= arrays_of(name, tree)
-    with replacing(path, CheckpointError) as temporary, zipfile.ZipFile(temporary, "w") as archive:
-        archive.writestr("facts.json", json.dumps(facts))
-        archive.writestr("arrays.safetensors", save(arrays))
+    archive.write(path, facts, arrays, "facts.json", CheckpointError, compressed=False)
 
 
 def arrays_of(name: str, tree: object) -> dict[str, np.ndarray]:
@@ -47,12 +42,9 @@ def arrays_in(tree: object) -> list[jax.Array]:
 
 def read(path: Path, fingerprint: str, like: Trees) -> tuple[Facts, Trees]:
     """What `write` wrote, as trees of the same structure as `like`."""
-    from safetensors.numpy import load
-
     try:
-        with zipfile.ZipFile(path) as archive:
-            facts, arrays = json.loads(archive.read("facts.json")), load(archive.read("arrays.safetensors"))
-    except (zipfile.BadZipFile, KeyError, OSError, ValueError) as problem:
+        facts, arrays = archive.read(path, "facts.json")
+    except (archive.ArchiveError, OSError) as problem:
         raise CheckpointError(f"{path} is no checkpoint, or it is damaged ({problem}): remove it") from None
     if facts.get("fingerprint") != fingerprint:
         raise CheckpointError(f"{path} belongs to a training of other data or settings: remove it or name another file")
