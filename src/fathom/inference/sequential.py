@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from fathom.kernels.syntax import parse
 from fathom.streams.online import Online, Plan, learnt_from
 from fathom.streams.seeding import learnt_deeply
 from fathom.streams.way import Way
+
+if TYPE_CHECKING:
+    from fathom.streams.rows import Foretold
 
 NODES = 30  # of the quadrature that compares classes
 
@@ -91,10 +94,13 @@ class Sequential(Inference):
         stream = learn(self._plan(task), task.X, Y)
         return Course(stream, task.seed, task.n_classes, [_entry(stream, len(task.X))])
 
+    def follow(self, learnt: Course, task: Task) -> Foretold:
+        """Foretell and learn further rows in turn."""
+        return learnt.stream.go_on(task.X, one_of_k(task.Y, task.n_classes) if task.n_classes else task.Y)
+
     def go_on(self, learnt: Course, task: Task, n_seen: int) -> Course:
         """The stream with further rows."""
-        Y = one_of_k(task.Y, task.n_classes) if task.n_classes else task.Y
-        learnt.stream.go_on(task.X, Y)
+        self.follow(learnt, task)
         learnt.history.append(_entry(learnt.stream, n_seen))
         return learnt
 
