@@ -83,6 +83,7 @@ def test_in_place_solution(jittered):
         (np.array([[1.0, np.nan], [np.nan, 1.0]]), "the covariance of row 0 is not finite"),
         (np.array([[1.0, 0.0], [0.0, -1.0]]), "row 1 has no prior variance: the kernel vanishes there, or a column"),
         (np.array([[1.0, 2.0], [2.0, 1.0]]), "rows 0 and 1 are perfectly correlated: duplicated inputs, or noise at"),
+        (1e200 * np.array([[1.0, 2.0], [2.0, 1.0]]), "rows 0 and 1 are perfectly correlated: duplicated inputs, or"),
         (np.array([[1.0, 0.9, 0], [0.9, 1, 0.9], [0, 0.9, 1]]), "rows are nearly dependent: noise at its floor"),
     ],
 )

@@ -158,8 +158,14 @@ def test_a_horizon_needs_a_time_and_nothing_else(somewhere):
     invoke("fit", "plain.csv", "--restarts", "1")
     fails("--horizon: the model has no time column to continue", "predict", "model.fathom", "--horizon", "2")
     (somewhere / "two.csv").write_text("year,a,y\n" + "".join(f"{1990 + i},{(i * 5) % 7},{i % 4}\n" for i in range(12)))
-    invoke("fit", "two.csv", "--restarts", "1", "--target", "y")
-    fails("--horizon cannot know the future of a", "predict", "model.fathom", "--horizon", "2")
+    invoke("fit", "two.csv", "--restarts", "1", "--target", "y", "--inputs", "a")
+    fails(
+        "--horizon cannot know the future of a: give a CSV with their values with --future",
+        "predict",
+        "model.fathom",
+        "--horizon",
+        "2",
+    )
 
 
 def test_dates_end_with_the_year_9999(somewhere):

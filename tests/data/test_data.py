@@ -153,14 +153,14 @@ def test_guesses(csv, text, time, kind, target):
 
 def test_options_overrule_guesses(csv):
     path = csv("t,u,v\n1,5,1\n2,4,1.5\n3,1,9\n")
-    data = load_csv(path, target="t", time="u")
+    data = load_csv(path, target="t", time="u", inputs="v")
     assert (data.names, data.target, data.time) == (("u", "v"), ("t",), 0)
     np.testing.assert_array_equal(data.y, [3, 2, 1])
     assert load_csv(path, target="v", drop=["u"]).names == ("t",)
 
 
 def test_prediction_inputs_follow_the_first_file(csv):
-    data = load_csv(csv("date,x (m),y\n1949-01,1,1\n1949-02,3,2\n1949-03,2,5\n"), target="y")
+    data = load_csv(csv("date,x (m),y\n1949-01,1,1\n1949-02,3,2\n1949-03,2,5\n"), target="y", inputs="x")
     new = csv("note,x,date\nsoon,7,1949-06\nlater,8,1949-04\n", "new.csv")
     X = read_inputs(new, data)
     np.testing.assert_array_equal(X, [[(12 * 1949 + 5) / 12, 7], [(12 * 1949 + 3) / 12, 8]])

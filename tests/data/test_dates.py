@@ -203,7 +203,7 @@ def test_half_a_clock_is_no_time(cells):
 
 
 def test_midnight_may_go_without_its_clock():
-    rule, times = rule_of(["1/31/2004 11:00 PM", "2/1/2004", "2/1/2004 1:00 AM"])
+    _, times = rule_of(["1/31/2004 11:00 PM", "2/1/2004", "2/1/2004 1:00 AM"])
     np.testing.assert_allclose(np.diff(times) * 365.2425 * 24, 1, rtol=1e-6)
     assert len(rule_of(["2004-01-31T22:00:00Z", "2004-02-01", "2004-02-02T02:00:00Z"])[1]) == 3
 

@@ -10,7 +10,7 @@ import pytest
 
 from fathom.data import records, source
 from fathom.data.columns import DataError
-from fathom.data.dataset import load_csv
+from fathom.data.dataset import load_csv, read_inputs
 from fathom.data.table import read_table
 
 
@@ -212,8 +212,8 @@ def test_zeros_in_a_small_gzip_file(write):
     assert message(load_csv, name) == "data.csv.gz is not a text file: save the table as CSV first"
 
 
-@pytest.mark.parametrize("content", [b"\xff\xfex\x00,", "x,y\n1,\x002\n".encode("utf-16")])
-def test_damaged_utf16(write, content):
+@pytest.mark.parametrize("content", [b"\x00", b"x\x00", b"\xff\xfex\x00,", "x,y\n1,\x002\n".encode("utf-16")])
+def test_what_is_no_text(write, content):
     assert message(load_csv, write(content)) == "data.csv is not a text file: save the table as CSV first"
 
 
@@ -226,8 +226,9 @@ def test_pipes(tmp_path, monkeypatch):
     assert message(load_csv, "pipe") == expected
 
     def feed():
-        with open("pipe", "w") as pipe:
-            for part in ("x,", "y\n1,1\n", "2,2\n3,5\n"):
+        packed = gzip.compress(b"x,y\n1,1\n2,2\n3,5\n")
+        with open("pipe", "wb") as pipe:
+            for part in (packed[:1], packed[1:40], packed[40:]):
                 pipe.write(part)
                 pipe.flush()
                 time.sleep(0.1)  # longer than the patience with a pipe that has no writer
@@ -237,6 +238,11 @@ def test_pipes(tmp_path, monkeypatch):
     writer.start()
     np.testing.assert_array_equal(load_csv("pipe").y, [1, 2, 5])
     writer.join()
+
+
+def test_a_table_that_was_read_serves_for_prediction(write):
+    name = write("x,y\n1,1\n2,2\n3,5\n")
+    np.testing.assert_array_equal(read_inputs(read_table(name), load_csv(name)), [[1], [2], [3]])
 
 
 def test_a_path_that_cannot_be(write):

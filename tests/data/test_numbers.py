@@ -154,9 +154,7 @@ def test_of_two_marks_the_last_is_decimal(tmp_path, separator, mark, point):
         (
             "x,y\n0.5,652\n1.5,2.949\n2.5,12.482\n",
             [652, 2.949, 12.482],
-            [
-                "'2.949' (column 'y', line 3) was read as 2.949, beside whole numbers: if it is more than 1000, leave out"
-            ],
+            ["'2.949' (column 'y', line 3) was read as 2.949, beside whole numbers: if it is more than 1000"],
         ),
         ("x,y\n0.5,6520\n1.5,2.949\n2.5,12.482\n", [6520, 2.949, 12.482], []),
         ("x,y\n0.5,652\n1.5,2.94\n2.5,12.482\n", [652, 2.94, 12.482], []),
@@ -196,6 +194,20 @@ def test_a_number_that_the_others_contradict_is_refused(tmp_path, text, place):
         load_csv(path, target="y", drop="w")
     tail = ", and other numbers of the file do not settle it: write numbers without marks between thousands"
     assert str(caught.value) == place + tail
+
+
+def test_another_decimal_mark_is_refused_with_a_cell_that_has_the_right_one(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("x;y\n0.5;1\n1.5;2\n2,5;3\n")
+    with pytest.raises(DataError) as caught:
+        load_csv(path)
+    assert str(caught.value) == (
+        "column 'x', line 2: '0.5' is not a number where the comma is the decimal mark, as in '2,5' "
+        "(column 'x', line 4): write all numbers with the same mark or leave the column out with --drop x"
+    )
+    path.write_text('x,y\n1,1\n2,"1,5"\n3,4\n')
+    with pytest.raises(DataError, match="'1,5' is not a number where the point is the decimal mark: write all numbers"):
+        load_csv(path)
 
 
 # Predictions have no notes: what the file and the one before it leave open is refused

@@ -4,6 +4,7 @@ import copy
 import dataclasses
 import functools
 import json
+import pickle
 import re
 import zipfile
 
@@ -398,6 +399,15 @@ def test_kernels_of_the_language_in_every_layer():
     model = make("dspp", kernel=("SE + Lin", "Matern32*SE"), n_steps=20).fit(X, y)
     assert model.kernels_ == ["SE + Lin", "Matern32*SE"] or model.kernels_[1].count("SE") == 1
     assert np.all(np.isfinite(model.predict(X)))
+
+
+@pytest.mark.slow
+def test_pickled_arrays_keep_their_precision():
+    """Unpickled outside of the context that computes in double precision, JAX would cut them to single."""
+    model = make("dsvi", dtype="float64", n_steps=20).fit(X, y)
+    again = pickle.loads(pickle.dumps(model))
+    assert again.model_.layers[0].Z.dtype == np.float64
+    assert np.array_equal(again.predict(X), model.predict(X))
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 import os
 
+import hypothesis
 import numpy as np
 import pytest
 
@@ -9,8 +10,11 @@ from fathom.base.optimise import Space, maximise
 from fathom.data import datasets
 from fathom.data.columns import Scaler
 from fathom.gp.evidence import Evidence
-from fathom.gp.starts import columns_of, given, periodogram_peaks, space, starting_vectors
-from fathom.kernels import LEAVES, bind, from_vector, n_free, parse, to_vector
+from fathom.gp.starts import columns_of, gathered, given, peaks, periodogram_peaks, space, starting_vectors
+from fathom.kernels import LEAVES, Product, bind, from_vector, n_free, parse, to_vector
+from fathom.kernels.base import walk
+from fathom.search.guards import guarded_space
+from tests.kernels.strategies import trees
 
 
 @pytest.mark.parametrize("period", [0.37, 1.0, 2.9])
@@ -35,6 +39,15 @@ def test_no_series_is_too_short_or_too_flat(n):
         assert np.all(columns_of(x[:, None], y)[0].periods > 0)
 
 
+@pytest.mark.parametrize("n", [30, 700])
+def test_a_far_row_or_a_burst_makes_no_endless_grid(n):
+    """Either periodogram looks at a limited number of frequencies, however small the steps are beside the range."""
+    y = np.random.default_rng(0).standard_normal(n)
+    for x in (np.append(np.arange(n - 1.0), 1e12), np.arange(n) // 4 + 1e-12 * (np.arange(n) % 4)):
+        assert np.all(peaks(x, y, 3) <= np.ptp(x))
+    assert len(peaks(np.full(n, 3.0), y, 3)) == 0
+
+
 @pytest.mark.parametrize("leaf", LEAVES, ids=lambda leaf: leaf.name)
 @pytest.mark.parametrize("D", [1, 3])
 def test_starts_are_finite_and_within_bounds(leaf, D):
@@ -50,6 +63,24 @@ def test_starts_are_finite_and_within_bounds(leaf, D):
         assert np.all(np.isfinite(vector))
         clipped = np.clip(vector, *where.bounds.T)
         assert np.all(np.isfinite(from_vector(kernel, clipped).gram(X)))
+
+
+def test_bounds_are_in_order_where_there_are_few_values():
+    """A window is three steps wide or more, of which two values have but one."""
+    kernel, X = parse("CW(SE, Per) + Cos"), np.repeat([0.0, 1.0], 3)[:, None]
+    for where in (space(kernel, X), guarded_space(kernel, X)(np.asarray(to_vector(kernel)))):
+        assert np.all(where.bounds[:, 0] <= where.bounds[:, 1])
+
+
+@hypothesis.given(trees(max_leaves=6))
+def test_gathered_scales_change_nothing_but_their_place(kernel):
+    X = np.random.default_rng(0).standard_normal((5, 1))
+    found = gathered(kernel)
+    assert np.allclose(found.gram(X), kernel.gram(X))
+    assert found.structure() == kernel.structure()
+    for node in walk(found):
+        if isinstance(node, Product):
+            assert all(child.scale_node().variance == pytest.approx(1.0) for child in node.children[1:])
 
 
 def test_what_the_caller_set_is_kept():

@@ -235,7 +235,7 @@ INPUTS = {
 
 @pytest.mark.parametrize(("content", "expected"), INPUTS.values(), ids=INPUTS.keys())
 def test_inputs(write, content, expected):
-    columns = load_csv(write(GOOD), target="load").columns
+    columns = load_csv(write(GOOD), target="load", inputs="speed").columns
     assert expected in message(read_inputs, write(content, "new.csv"), columns)
 
 

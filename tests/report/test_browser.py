@@ -84,6 +84,80 @@ def test_it_opens_clean_and_fits_the_window(pages, name, width, tmp_path):
     assert "CONSOLE" not in log
 
 
+POINT = """<script>window.addEventListener("load", function () {
+  var found = {}, svg = Array.from(document.querySelectorAll(".hero svg[data-mean]")).find(function (s) {
+    return s.getBoundingClientRect().width > 20;
+  });
+  var tip = svg.parentNode.querySelector("output"), box = svg.getBoundingClientRect();
+  function press(key) {
+    svg.dispatchEvent(new KeyboardEvent("keydown", {key: key, bubbles: true, cancelable: true}));
+    return tip.hidden ? "" : tip.textContent;
+  }
+  found.before = tip.hidden;
+  svg.dispatchEvent(new PointerEvent("pointermove", {clientX: box.left + box.width / 2, clientY: box.top + 40}));
+  found.pointed = tip.textContent;
+  found.inside = tip.getBoundingClientRect().right <= document.documentElement.clientWidth;
+  found.last = press("End");
+  found.earlier = press("ArrowLeft");
+  found.first = press("Home");
+  found.gone = press("Escape");
+  found.focus = svg.getAttribute("tabindex");
+  found.live = tip.getAttribute("aria-live");
+  found.buttons = Array.from(document.querySelectorAll("button")).map(function (b) { return b.hidden; });
+  found.problems = problems;
+  var shown = document.createElement("pre");
+  shown.id = "measured";
+  shown.textContent = JSON.stringify(found);
+  document.body.appendChild(shown);
+});</script>"""
+
+
+@pytest.fixture
+def pointed(searched, tmp_path):
+    """A page whose first picture is pointed at, by a pointer and by keys."""
+    data, model = searched
+    path = tmp_path / "pointed.html"
+    said = document.write(model, data, path, command="c", python="import fathom\n", horizon=1962.0)
+    text = path.read_text().replace("<head>", "<head>" + WATCH, 1)
+    path.write_text(text.replace("</body>", POINT + "</body>", 1))
+    return said, path
+
+
+def opened(path, folder):
+    command = [CHROMIUM, *FLAGS, f"--user-data-dir={folder}", "--window-size=1280,900"]
+    return subprocess.run([*command, "--dump-dom", path.as_uri()], capture_output=True, text=True, timeout=60).stdout
+
+
+@pytest.mark.slow
+def test_a_picture_tells_its_numbers_to_pointer_and_keys(pointed, tmp_path):
+    report, path = pointed
+    dom = opened(path, tmp_path / "user")
+    found = json.loads(unescape(re.search(r'<pre id="measured">(.*?)</pre>', dom, flags=re.DOTALL).group(1)))
+    assert found["problems"] == []
+    assert found["before"] is True
+    assert re.fullmatch(
+        r"195\d-\d\d: observed \d+ thousand; expected \d+ thousand \(90 %: \d+ to \d+ thousand\)", found["pointed"]
+    )
+    assert found["inside"]
+    when, mean, *_ = report.forecast.rows[-1]
+    assert found["last"].startswith(f"{when}: expected {round(mean)} thousand")
+    assert found["earlier"].startswith(f"{report.forecast.rows[-2][0]}: ")
+    assert found["first"].startswith("1949-01: observed 112 thousand")
+    assert (found["gone"], found["focus"], found["live"]) == ("", "0", "polite")
+    assert found["buttons"] == [False] * 3
+
+
+@pytest.mark.slow
+def test_without_scripts_nothing_is_missing_but_the_buttons(pointed, tmp_path):
+    _, path = pointed
+    path.write_text(path.read_text().replace("script-src 'unsafe-inline'", "script-src 'none'"))
+    dom = opened(path, tmp_path / "user")
+    assert "What comes next" in dom
+    assert "<output" not in dom
+    assert re.findall(r"<button[^>]*>", dom)
+    assert all("hidden" in tag for tag in re.findall(r"<button[^>]*>", dom))
+
+
 @pytest.mark.slow
 def test_the_dark_page_is_dark(pages, tmp_path):
     light, _ = measured(pages["searched"], tmp_path / "a", 768)

@@ -126,6 +126,42 @@ def test_a_changing_variance_is_caught():
     assert whole_of(of_noise(noise[::-1]))["variance_drift"].meaning == "shrinking variance"
 
 
+def test_the_shape_of_residuals_agrees_with_their_ends():
+    """Residuals of twice the size expected are bell-shaped, but by the model's measure their ends are too far out."""
+    rng = np.random.default_rng(0)
+    for size, meaning in ((2.0, "heavy tails"), (0.4, "light tails")):
+        found = whole_of(0.3 * size * rng.standard_normal(160), kernel="WN(variance=0.09)")
+        assert (found["normality"].p_value <= 0.01, found["normality"].meaning) == (True, meaning)
+        ends = {found[name].meaning for name in ("qq_high", "qq_low") if found[name].failed}
+        assert ends <= {meaning}
+    lean = rng.beta(1, 3, 160)
+    lean = 0.3 * (lean - lean.mean()) / lean.std()
+    assert whole_of(lean, kernel="WN(variance=0.09)")["normality"].meaning == "skewed"
+
+
+def test_the_size_of_residuals_is_compared_in_the_direction_of_its_trend():
+    place = np.arange(99.0)
+    for slope in (0.01, -0.01):
+        values = (1 + slope * (place - 49)) * np.resize([1, -1], 99)
+        expected = (1 + slope * 98 / 3) / (1 - slope * 98 / 3)
+        assert statistics.spread_ratio(values, place) == pytest.approx(expected)
+    assert statistics.spread_ratio(np.zeros(9), place[:9]) == pytest.approx(1)
+
+
+def test_a_rhythm_knows_how_often_it_comes_round_and_in_how_many_steps():
+    times, y = np.arange(100.0)[:, None], np.resize([1.0, -1.0], 100) + 0.01 * np.arange(100) % 0.07
+    detail = by_name(check(fitted(times, y, "WN"), series(times, y), n_draws=30))["periodogram_max"].detail
+    assert (detail["cycles"], detail["steps"], detail["period"]) == pytest.approx((50, 2, 2))
+
+
+def test_the_own_cycle_of_a_part_is_known():
+    y = np.sin(2 * np.pi * LONG[:, 0] / 2)
+    for period, own in ((2.0, True), (5.0, False)):
+        kernel = f"SE(lengthscale=2)*Per(period={period}) + WN(variance=0.01)"
+        found = by_name(check(fitted(LONG, y, kernel), series(LONG, y), n_draws=30), "SE*Per")
+        assert found["periodogram_max"].detail["own"] is own
+
+
 def test_a_model_that_is_too_smooth_is_caught():
     noise = 0.1 * np.random.default_rng(0).standard_normal(160)
     found = whole_of(of_noise(noise), kernel="SE(lengthscale=60) + WN(variance=0.3)")["autocorrelation"]
@@ -303,7 +339,7 @@ SENTENCES = [
     ),
     (
         made("whole", "variance_drift", 0.002, "growing variance", ratio=1.7),
-        "The errors grow along the record: their spread in the last third is 1.7 times that in the first (p = 0.002).",
+        "The errors grow along the record: in its last third they are 1.7 times as large as in its first (p = 0.002).",
     ),
     (
         made("whole", "input_dependence", 0.03, "missed effect", input="dose"),
@@ -326,6 +362,43 @@ SENTENCES = [
         "The low values of this part are more extreme than its description allows (p = 0.01).",
     ),
     (made("WN", "mmd", 0.4, "different noise"), "This noise cannot be told from simulated noise (p = 0.40)."),
+    (
+        made("whole", "qq_low", 0.01, "heavy tails", observed=1.0, side="lower"),
+        "The lowest residuals are one standard deviation more extreme than the model allows: "
+        "surprises run downwards (p = 0.01).",
+    ),
+    (
+        made("whole", "variance_drift", 0.01, "shrinking variance", ratio=0.98),
+        "The errors shrink along the record (p = 0.01).",
+    ),
+    (
+        made("whole", "periodogram_max", 0.01, "missed periodicity", period=12.0, cycles=1.0, steps=144.0),
+        "A slow movement over the whole record remains unexplained (p = 0.01).",
+    ),
+    (
+        made("whole", "periodogram_max", 0.01, "missed periodicity", period=1 / 6, cycles=72.0, steps=2.0),
+        "Residuals go up and down from one observation to the next (p = 0.01).",
+    ),
+    (
+        made("whole", "periodogram_max", 0.5, "missed periodicity", period=12.0, cycles=1.0, steps=144.0),
+        "Nothing left that repeats (p = 0.50).",
+    ),
+    (
+        made("Per", "periodogram_max", 0.01, "missed periodicity", period=1.0, cycles=12.0, steps=12.0, own=True),
+        "This part repeats more strongly than its description says (p = 0.01).",
+    ),
+    (
+        made("SE", "periodogram_max", 0.03, "missed periodicity", period=12.0, cycles=1.0, steps=144.0, own=False),
+        "This part perhaps moves over the whole record more than its description allows (p = 0.03).",
+    ),
+    (
+        made("SE", "periodogram_max", 0.01, "weaker periodicity", period=12.0, cycles=1.0, steps=144.0, own=False),
+        "This part repeats less than its description says (p = 0.01).",
+    ),
+    (
+        made("SE", "periodogram_max_frequency", 0.01, "different rhythm", period=12.0, cycles=1.0, steps=144.0),
+        "This part moves not at the pace that its description expects (p = 0.01).",
+    ),
 ]
 
 

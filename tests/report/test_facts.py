@@ -105,14 +105,34 @@ def test_the_table_of_errors(small):
     anatomy = Anatomy(model)
     found = held_out(anatomy, folds(len(X), X))
     names = [simplify(anatomy.user(part)).name for part in anatomy.parts]
-    assert facts.baseline_mae == pytest.approx(np.mean(np.abs(Y - facts.level)))
-    total, before = np.zeros(len(X)), facts.baseline_mae
+    total, before, rest = np.zeros(len(X)), facts.baseline_mae, set(range(len(names)))
+    assert before == pytest.approx(np.mean(np.abs(Y - facts.level - elsewhere(found, rest))))
     for c in facts.components:
         total = total + found[names.index(c.structure)]
+        rest = rest - {names.index(c.structure)}
         assert c.before == pytest.approx(before)
-        assert c.score.mae == pytest.approx(np.mean(np.abs(Y - facts.level - total)))
+        assert c.score.mae == pytest.approx(np.mean(np.abs(Y - facts.level - total - elsewhere(found, rest))))
         assert c.score.mae_reduction == pytest.approx(1 - c.score.mae / before)
+        assert c.score.gain == pytest.approx((before - c.score.mae) / facts.baseline_mae)
         before = c.score.mae
+    assert facts.foreseen == pytest.approx(1 - before / facts.baseline_mae)
+
+
+def elsewhere(predicted, parts):
+    """The mean of what some parts predict over all rows but those of the block, for each row."""
+    found = np.zeros(len(X))
+    for block in folds(len(X), X):
+        others = np.setdiff1d(np.arange(len(X)), block)
+        found[block] = sum(predicted[i][others].mean() for i in parts)
+    return found
+
+
+def test_the_level_of_a_model_does_not_make_its_parts_look_better():
+    """A line about a far-off place has a level far from the data: what it is worth is measured against their mean."""
+    near, far = (f"Lin(variance=1, location={at}) + WN(variance=0.1)" for at in (3, 300))
+    scores = [gather(fitted(kernel), SMALL).components[0].score for kernel in (near, far)]
+    assert scores[0].gain == pytest.approx(scores[1].gain, abs=0.02)
+    assert 0 < scores[1].gain < 1
 
 
 def test_the_order_is_greedy_and_does_not_depend_on_that_of_the_kernel(small):
@@ -123,7 +143,9 @@ def test_the_order_is_greedy_and_does_not_depend_on_that_of_the_kernel(small):
     anatomy = Anatomy(fitted())
     means = [anatomy.at_data([i])[0] for i in range(len(anatomy.parts))]
     predicted = held_out(anatomy, folds(len(X), X))
-    errors = [np.mean(np.abs(Y - anatomy.level - p)) for p in predicted[:3]]
+    errors = [
+        np.mean(np.abs(Y - anatomy.level - predicted[i] - elsewhere(predicted, {0, 1, 2} - {i}))) for i in range(3)
+    ]
     assert select(anatomy, means, X).order[0] == int(np.argmin(errors))
     assert facts.components[-1].head == "noise"
 
@@ -190,8 +212,12 @@ def test_shapes(small):
     assert shapes["line"].slope == pytest.approx(shapes["line"].change / 6)
     assert shapes["line"].half_at == pytest.approx(3.0)
     assert shapes["cycle"].cycle.period == pytest.approx(1.0)
-    assert shapes["cycle"].cycle.swing_end == pytest.approx(2.0, rel=0.1)
-    assert shapes["cycle"].cycle.peak % 1 == pytest.approx(0.25, abs=0.03)
+    course, ring = shapes["cycle"].course, shapes["cycle"].cycle
+    assert course.way == "steady"
+    assert course.first == course.last == pytest.approx(2 * np.sin(np.pi / 3), rel=0.1)  # at six steps a cycle
+    assert np.min(np.abs(X - ring.peak)) < 1e-9
+    assert ring.peak % 1 == pytest.approx(0.25, abs=1 / 12 + 1e-6)
+    assert ring.trough % 1 == pytest.approx(0.75, abs=1 / 12 + 1e-6)
     assert shapes["noise"].size == pytest.approx(math.sqrt(0.05))
 
 
@@ -199,7 +225,11 @@ def test_growth_of_noise():
     kernel = "SE(lengthscale=2) + WN(variance=0.01)*Lin(location=-2)"
     noise = gather(fitted(kernel), SMALL).components[-1]
     assert noise.growths[0].direction == "growing"
-    assert (noise.shape.prior_start, noise.shape.prior_end) == pytest.approx((0.2, 0.8))
+    assert noise.shape.course.way == "growing"
+    sd = 0.1 * (X + 2)
+    thirds = [np.sqrt(np.mean(sd[part] ** 2)) for part in (slice(0, 12), slice(-12, None))]
+    left = np.sqrt(np.mean(np.square(noise.at_data.mean)) / np.mean(sd**2))
+    assert (noise.shape.course.first, noise.shape.course.last) == pytest.approx(np.multiply(thirds, max(left, 1)))
 
 
 def test_estimates_know_what_the_data_determine(airline):

@@ -15,8 +15,9 @@ FLOORS = [
     {"measure"},
     {"words", "prose"},
     {"draw"},
+    {"consistency"},
     {"contents"},
-    {"plaintext"},
+    {"plaintext", "view"},
     {"document"},
 ]
 LEVEL = {name: level for level, floor in enumerate(FLOORS) for name in floor}

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import fathom
+from fathom.base.budget import Budget
 from fathom.base.execute import executor
 from fathom.gp.evidence import Evidence
 from fathom.gp.exact import GP, Posterior, condition
@@ -107,7 +108,7 @@ def attempts_of(problem, texts):
 def test_only_candidates_that_cannot_win_are_pruned(monkeypatch):
     X, y = planted()
     with executor("serial") as pool:
-        sought = _Run(X, y, Settings(), pool, np.inf, None)
+        sought = _Run(X, y, Settings(), pool, Budget(), None)
         problem = sought.problem(None)
         cycle = "Lin + Per(period=0.5) + WN(variance=0.2)"
         few = replaced_inducing(problem, 3)  # too few: the bounds of anything smooth are far apart

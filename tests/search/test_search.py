@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import fathom
-from fathom.base.execute import Outcome, executor
+from fathom.base.budget import Budget
+from fathom.base.execute import Executor, Outcome, executor
 from fathom.base.workers import one_thread
 from fathom.gp.exact import GP, condition
 from fathom.kernels import parse, to_vector
@@ -81,7 +82,7 @@ def test_a_winner_leaves_a_poor_optimum_of_its_lengthscale():
     X, y = x[:, None], (y - y.mean()) / y.std()
     kernel = parse("SE(lengthscale=3.0) + WN(variance=0.1)")
     with executor("serial") as pool:
-        run = _Run(X, y, QUICK, pool, np.inf, None)
+        run = _Run(X, y, QUICK, pool, Budget(), None)
         problem = run.problem(None)
         start = Attempt(kernel, 0, (np.asarray(to_vector(kernel)),), (-np.inf,))
         winner = only_best(climbed(problem, start, 200))
@@ -258,18 +259,111 @@ def test_a_short_smooth_term_does_not_hide_a_cycle():
 
 
 @pytest.mark.slow
-def test_spare_time_goes_to_another_path(tmp_path):
+def test_paths_have_other_seeds_and_the_best_counts(tmp_path):
     X, y = planted(40)
-    settings = replace(QUICK, depth=1)
+    settings, path = replace(QUICK, depth=1), tmp_path / "t"
     with executor("serial") as pool:
-        alone = search(X, y, settings, pool)
-        first = search(X, y, settings, pool, time_limit=3.0)
-        again = search(X, y, settings, pool, time_limit=3.0, trace_path=tmp_path / "t")
-        same = search(X, y, settings, pool, time_limit=3.0, trace_path=tmp_path / "t")
-    assert alone.paths == 1
-    assert first.paths > 1
-    assert first.best.score <= alone.best.score
-    assert (same.levels, same.kept) == (again.levels, again.kept)  # a search that has ended is not begun again
+        alone = search(X, y, settings, pool, time_limit=1e6, trace_path=path)
+        both = search(X, y, settings, pool, paths=2)
+        more = search(X, y, settings, pool, paths=2, trace_path=path)  # the first is done already
+        same = search(X, y, settings, Dying(0), paths=2, trace_path=path)  # nothing is begun again
+    assert (alone.paths, both.paths) == (1, 2)  # time that is left over is not spent
+    assert both.lowest <= alone.lowest
+    assert more.kept == both.kept
+    assert (same.levels, same.kept) == (more.levels, more.kept)
+
+
+class Ticking:
+    """A clock that goes on by a second at every task."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def __call__(self):
+        return self.now
+
+    def pool(self):
+        class Slow(Executor):
+            def map(pool, task, items, on_done=None, *, shared=None, budget=None):
+                def timed(shared, item):
+                    self.now += 1.0
+                    return task(shared, item)
+
+                return super().map(timed, items, on_done, shared=shared, budget=budget)
+
+        return Slow("serial", 1, None, 0)
+
+
+def test_a_level_that_is_cut_short_counts_but_is_done_again(tmp_path):
+    X, y = planted()
+    path, clock = tmp_path / "trace.json", Ticking()
+    with executor("serial") as pool:
+        whole = search(X, y, QUICK, pool)
+    first = whole.levels[1].n_candidates
+    limit = Budget.of(first + 6.0, clock)  # six tasks beyond the first stage of the first level
+    cut = search(X, y, QUICK, clock.pool(), time_limit=limit, trace_path=path)
+    assert clock() <= first + 6
+    assert (cut.status, len(cut.levels)) == ("time limit", 2)
+    assert cut.best.score < cut.levels[0].best.score
+    kept = Trace.from_json(path.read_text())
+    assert (kept.status, len(kept.levels)) == ("time limit", 1)
+    with executor("serial") as pool:
+        resumed = search(X, y, QUICK, pool, trace_path=path)
+    assert [m.kernel for m in resumed.kept] == [m.kernel for m in whole.kept]
+
+
+def test_candidates_without_time_are_told():
+    X, y = planted()
+    clock = Ticking()
+    cut = search(X, y, QUICK, clock.pool(), time_limit=Budget.of(3.0, clock))
+    assert clock() <= 3
+    assert cut.status == "time limit"
+    # a third task might have taken as long as what was left
+    assert cut.levels[1].failures == {"there was no time left for it": cut.levels[1].n_candidates - 2}
+
+
+def test_a_limit_is_for_the_search_and_the_average(monkeypatch):
+    """Of ten seconds, one is kept for looking back, and so is what the search leaves over."""
+    X, y = planted()
+    clock = Ticking()
+
+    class Limited(Budget):
+        of = classmethod(lambda cls, seconds: Budget.of(seconds, clock))
+
+    monkeypatch.setattr("fathom.estimators.search.Budget", Limited)
+    monkeypatch.setattr("fathom.estimators.search.executor", lambda *_: clock.pool())
+    model = fathom.KernelSearch(depth=2, base=("SE", "Lin"), n_jobs=1, random_state=0, time_limit=20.0)
+    model.fit(X, y)
+    assert model.trace_.status == "time limit"
+    assert 16 <= clock() <= 20
+    assert sum(member.weight for member in model.members_) == pytest.approx(1)
+    assert np.isfinite(model.predict(X)).all()
+
+
+def test_models_without_time_to_look_back_do_not_forecast():
+    X, y = planted(80)
+    kernels = [parse(GOOD), parse("SE(lengthscale=0.1) + WN(variance=0.01)")]
+    clock = Ticking()
+    with executor("serial") as pool:
+        alone = members_of(kernels, X, y, pool, Budget.of(0.0, clock))
+        some, _ = members_of(kernels, X, y, clock.pool(), Budget.of(1.5, clock))
+    assert alone == ([(kernels[0], 1.0, 0, False)], 1.0)
+    assert [(m.place, m.persistent, m.weight) for m in some] == [(0, False, 1.0)]
+
+
+def test_a_path_that_is_cut_short_is_begun_again(tmp_path):
+    X, y = planted(40)
+    settings, path, clock = replace(QUICK, depth=1), tmp_path / "t", Ticking()
+    one = search(X, y, settings, clock.pool(), trace_path=path)
+    first = clock()
+    both = search(X, y, settings, clock.pool(), paths=2)
+    path.unlink()
+    cut = search(X, y, settings, clock.pool(), paths=2, time_limit=Budget.of(first + 5, clock), trace_path=path)
+    assert (cut.status, cut.paths) == ("time limit", 2)
+    written = Trace.from_json(path.read_text())
+    assert (written.kept, written.status) == (one.kept, one.status)
+    with executor("serial") as pool:
+        assert search(X, y, settings, pool, paths=2, trace_path=path).kept == both.kept
 
 
 # -- forecasting -------------------------------------------------------------------------------------------------

@@ -132,7 +132,7 @@ def judge(odd: Odd, data: Dataset) -> tuple[str, str]:
         return ("understood", "") if not (back := _written_otherwise(odd, data)) else ("misread", back)
     if any(_tells(note, odd, wrong) for note in data.notes):
         return "noted", ""
-    if odd.oddities and _only_lacks_rows(expected, found, data):
+    if odd.oddities and _only_lacks_rows(expected, found, data, len(odd.columns[0].meant)):
         return "noted", ""
     name = wrong[0]
     return "misread", f"{name!r} is {found[name][:6]}, meant {expected.get(name, [])[:6]}, notes {data.notes}"
@@ -204,11 +204,12 @@ def _tells(note: str, odd: Odd, wrong: list[str]) -> bool:
     return bool(cells & set(re.findall(r"'([^']*)' \(column", note))) or any(f"{c!r} (column" in note for c in cells)
 
 
-def _only_lacks_rows(expected: dict[str, Row], found: dict[str, Row], data: Dataset) -> bool:
-    """Whether all rows that were read are right, and a note counts those that were not."""
+def _only_lacks_rows(expected: dict[str, Row], found: dict[str, Row], data: Dataset, n: int) -> bool:
+    """Whether all rows that were read are right, and a note counts the others among the `n` that were written."""
     rest = iter(zip(*(expected[name] for name in found), strict=True))
     right = all(row in rest for row in zip(*found.values(), strict=True))
-    return right and any("dropped for missing values" in note for note in data.notes)
+    counts = [re.match(r"(\d+) rows? of (\d+) w.+ dropped for missing values", note) for note in data.notes]
+    return right and any(c and int(c[2]) == n and int(c[1]) == n - data.n_rows for c in counts)
 
 
 def _written_otherwise(odd: Odd, data: Dataset) -> str:

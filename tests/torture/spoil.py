@@ -157,8 +157,8 @@ def open_quote(rng: Random, odd: Odd, lines: Lines) -> None:
 def inch_marks(rng: Random, odd: Odd, lines: Lines) -> None:
     """Quotation marks inside an unquoted text, which are what they are."""
     for row, fields in enumerate(lines):
-        fields.append("remark 2" if row == 0 else rng.choice(('5" pipe', 'so "called"', "plain")))
-    odd.drops.append("remark 2")
+        fields.append("remarks" if row == 0 else rng.choice(('5"pipe', 'so-"called"', "plain")))
+    odd.drops.append("remarks")
     odd.did("inch marks", unsure=False)
 
 
@@ -270,8 +270,8 @@ def multiline(rng: Random, odd: Odd, lines: Lines) -> None:
     """A remark on several lines, which look like rows."""
     inner = odd.style.separator.join("1" for _ in range(len(lines[0]) + 1))
     for row, fields in enumerate(lines):
-        fields.append("remark 2" if row == 0 else f'"{inner}\n{inner}"' if row == 1 else "none")
-    odd.drops.append("remark 2")
+        fields.append("remarks" if row == 0 else f'"{inner}\n{inner}"' if row == 1 else "none")
+    odd.drops.append("remarks")
     odd.did("a cell of lines like rows", unsure=False)
 
 

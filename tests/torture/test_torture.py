@@ -5,7 +5,7 @@ import pytest
 from tests.torture.tally import part
 
 # cases of each part that fit into a second or two
-SAMPLE: dict[str, int] = {"files": 250, "commands": 12, "models": 40, "kernels": 100, "interrupts": 1}
+SAMPLE: dict[str, int] = {"files": 250, "commands": 12, "models": 40, "kernels": 100, "fits": 12, "interrupts": 1}
 
 
 @pytest.mark.parametrize("name", SAMPLE)

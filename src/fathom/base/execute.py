@@ -28,10 +28,12 @@ from typing import Any, Literal, Self
 import cloudpickle  # type: ignore[import-untyped]
 
 from fathom.base import workers
+from fathom.base.budget import Budget
 from fathom.base.workers import Dask, Pool, Processes, Ray, call, one_thread, reason, usable_cores
 
 Backend = Literal["serial", "processes", "dask", "ray"]
 BACKENDS = ("serial", "processes", "dask", "ray")
+OVER = "there was no time left for it"  # why an item has no value that a budget came too early for
 OnDone = Callable[[int, "Outcome"], None]  # (position of the item, its outcome), in the order of completion
 
 GLANCE = 0.2  # seconds until Ctrl-C is noticed at the latest
@@ -93,26 +95,38 @@ class Executor:
         self._pool: Pool | None = None
 
     def map(
-        self, task: Callable[..., Any], items: Iterable[Any], on_done: OnDone | None = None, *, shared: Any = None
+        self,
+        task: Callable[..., Any],
+        items: Iterable[Any],
+        on_done: OnDone | None = None,
+        *,
+        shared: Any = None,
+        budget: Budget | None = None,
     ) -> list[Outcome]:
         """The outcome of `task(item)`, or of `task(shared, item)` when there is `shared` data, for every item.
 
         `shared` reaches each worker once, not with every item; a task must not change it. An exception of `on_done`
-        stops the work and travels on, as Ctrl-C does.
+        stops the work and travels on, as Ctrl-C does. When the `budget` is used up workers are stopped, and items that
+        are not done have the error `OVER`; in this process one is not begun that may take longer than what is left.
         """
-        items = list(items)
+        items, budget = list(items), budget or Budget()
+        if budget.over():
+            return [Outcome(error=OVER, attempts=0)] * len(items)
         if self.backend == "serial" or not items:
-            return _in_turn(task, items, on_done, shared)
+            return _in_turn(task, items, on_done, shared, budget)
         with _Interrupts() as interrupts:
             try:
                 if self._pool is None:
                     engine = Dask if self.backend == "dask" else Ray if self.backend == "ray" else Processes
                     self._pool = engine(self.address, self.n_jobs)
                 self._pool.share(shared)
-                return _Run(self._pool, task, items, on_done, self.retries).outcomes(interrupts)
+                outcomes = _Run(self._pool, task, items, on_done, self.retries).outcomes(interrupts, budget)
             except BaseException:
                 self.close(kill=True)
                 raise
+        if any(outcome.error == OVER for outcome in outcomes):
+            self.close(kill=True)
+        return outcomes
 
     def close(self, kill: bool = False) -> None:
         """Lets the workers go, with `kill` in the middle of their tasks."""
@@ -127,14 +141,21 @@ class Executor:
         self.close(kill=kind is not None)
 
 
-def _in_turn(task: Callable[..., Any], items: list[Any], on_done: OnDone | None, shared: Any) -> list[Outcome]:
+def _in_turn(
+    task: Callable[..., Any], items: list[Any], on_done: OnDone | None, shared: Any, budget: Budget
+) -> list[Outcome]:
     found: list[Outcome] = []
+    longest = 0.0
     for i, item in enumerate(items):
+        if budget.over(longest):
+            return found + [Outcome(error=OVER, attempts=0)] * (len(items) - i)
+        left = budget.left()
         try:
             with one_thread():
                 found.append(Outcome(call(task, shared, item)))
         except (Exception, SystemExit) as error:
             found.append(Outcome(error=reason(error)))
+        longest = max(longest, left - budget.left()) if budget else 0.0
         if on_done is not None:
             on_done(i, found[i])
     return found
@@ -187,17 +208,19 @@ class _Run:
         self.found: dict[int, Outcome] = {}
         self.seen = time.monotonic()  # when there last was a worker
 
-    def outcomes(self, interrupts: _Interrupts) -> list[Outcome]:
+    def outcomes(self, interrupts: _Interrupts, budget: Budget) -> list[Outcome]:
         """Everything, in the order of the items."""
-        while len(self.found) < len(self.items):
+        while len(self.found) < len(self.items) and not budget.over():
             while (i := self._next()) is not None:
                 self._start(i)
             never: Future[bytes] = Future()  # so that with nothing running this waits, too
-            for future in wait((*self.running, never), timeout=GLANCE, return_when=FIRST_COMPLETED).done:
+            for future in wait(
+                (*self.running, never), timeout=min(GLANCE, max(budget.left(), 0.0)), return_when=FIRST_COMPLETED
+            ).done:
                 self._finish(self.running.pop(future), future)
             interrupts.answer()
             self._give_up_on_an_empty_cluster()
-        return [self.found[i] for i in range(len(self.items))]
+        return [self.found.get(i, Outcome(error=OVER, attempts=0)) for i in range(len(self.items))]
 
     def _next(self) -> int | None:
         room = self.pool.size() if self.waiting else min(self.pool.size(), 1)

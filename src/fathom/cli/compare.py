@@ -8,7 +8,7 @@ import typer
 
 from fathom.cli import console
 from fathom.cli.fit import header
-from fathom.cli.options import Data, Drop, Json, Seed, Target, Time
+from fathom.cli.options import Data, Drop, Inputs, Json, Seed, Target, Time
 
 if TYPE_CHECKING:
     from fathom.base.files import Facts
@@ -26,6 +26,7 @@ def compare(
     target: Target = None,
     time_column: Time = None,
     drop: Drop = None,
+    inputs: Inputs = None,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
@@ -39,7 +40,7 @@ def compare(
     specs = comparing.split_models(models)
     for spec in specs:
         comparing.find(spec)  # a misspelt name is told before any data are read
-    dataset = resolve(data, target or None, time_column, drop)
+    dataset = resolve(data, target or None, time_column, drop, inputs)
     with console.progress("comparing") as step:
 
         def on_fold(spec: str, fold: int) -> None:
@@ -65,6 +66,7 @@ def _show_comparison(rows: list[Row], dataset: Dataset, about: Facts, as_json: b
     notes = [f"Means over {about['folds']} folds, in the units of {units}; coverage is of 90 % intervals."]
     if dataset.time is not None:
         notes.append("Folds are random rows: for a series this scores filling gaps, not forecasting.")
+    notes += dataset.choice
     console.show_table(
         [{"model": row.model} | mean for row, mean in zip(rows, averages, strict=True)],
         footnotes=[*notes, *filter(None, (row.footnote() for row in rows))],

@@ -12,7 +12,7 @@ import typer
 
 from fathom import models
 from fathom.cli import console, outputs
-from fathom.cli.options import MANY, Data, Drop, Json, Seed, Target, Time, completing
+from fathom.cli.options import MANY, Data, Drop, Inputs, Json, Seed, Target, Time, completing
 from fathom.cli.outputs import Output
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ def fit(
     target: Target = None,
     time_column: Time = None,
     drop: Drop = None,
+    inputs: Inputs = None,
     restarts: Annotated[
         int | None, typer.Option(help="Of gp: optimisations of the evidence.", min=1, max=MANY, show_default="5")
     ] = None,
@@ -69,7 +70,7 @@ def fit(
     kept = outputs.beside(out, ".checkpoint")
     made = _made(model, kernel, seed, {name: value for name, value in asked.items() if value is not None}, kept)
     outputs.check([Output(file) for file in (out, kept) if file is not None], [outputs.data(data)])
-    dataset = resolve(data, target or None, time_column, drop)
+    dataset = resolve(data, target or None, time_column, drop, inputs)
     start = time.perf_counter()
     fitted = _fit_exact(made, dataset) if model == "gp" else _train(made, dataset)
     about = {"model": model, "seconds": time.perf_counter() - start, "out": str(out)}
@@ -94,7 +95,7 @@ def _made(model: str, kernel: str | None, seed: int, asked: Facts, kept: Path | 
     training: Facts = {"n_steps": asked["--steps"]} if "--steps" in asked else {}
     if kept is not None and "checkpoint" in method(model).uses:
         training["checkpoint"] = str(kept)
-    options, widths = _options(asked.get("--option", ())), _widths(asked.get("--widths"))
+    options, widths = _options(asked.get("--option", ())), read_widths(asked.get("--widths"))
     return comparison.made(model, kernel, seed, asked.get("--inducing"), widths, options, training)
 
 
@@ -112,7 +113,8 @@ def _options(texts: Sequence[str]) -> Facts:
     return found
 
 
-def _widths(text: str | None) -> tuple[int, ...] | str | None:
+def read_widths(text: str | None) -> tuple[int, ...] | str | None:
+    """Hidden widths from 3,3 or auto."""
     if text is None or text == "auto":
         return text
     try:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,10 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fathom.data import ahead
 from fathom.data.columns import Columns
 from fathom.data.dataset import Dataset, named, read_inputs
+from fathom.data.forecast import Cell, Forecast, short, tabulate, written
+from fathom.data.messages import together
 from fathom.data.table import DataError, Table, listing, read_table, table_of_frame
-from fathom.data.timeaxis import YEAR, TimeRule
+from fathom.data.timeaxis import TimeRule
 from fathom.estimators.given import LARGEST
 
 if TYPE_CHECKING:
@@ -29,35 +30,14 @@ class Places:
 
     X: np.ndarray
     columns: Columns
-    times: Sequence[str | float] = ()  # empty where the column of X says it
+    times: Sequence[Cell] = ()  # empty where the column of X says it
 
-    def cells(self) -> list[list[str | float]]:
+    def cells(self) -> list[list[Cell]]:
         """The inputs for a table, column by column."""
-        found: list[list[str | float]] = [[_short(value) for value in column] for column in self.X.T]
+        found: list[list[Cell]] = [[short(value) for value in column] for column in self.X.T]
         if self.columns.time is not None and len(self.times):
             found[self.columns.time] = list(self.times)
         return found
-
-
-@dataclass(frozen=True)
-class Forecast:
-    """A table of predictions, one row for each place."""
-
-    header: tuple[str, ...]
-    rows: list[tuple[str | float, ...]]
-
-    def csv(self) -> str:
-        """The table as CSV text, in which no name or date is a formula to a spreadsheet."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(map(_inert, self.header))
-        writer.writerows(map(_inert, row) for row in self.rows)
-        return text.getvalue()
-
-
-def _inert(cell: str | float) -> str | float:
-    """Text behind an apostrophe where a spreadsheet would calculate it: =1+1, @SUM(A1), ＝1."""
-    return f"'{cell}" if isinstance(cell, str) and cell.lstrip().startswith(tuple("=+-@＝＋－＠")) else cell
 
 
 def read_levels(text: str) -> tuple[float, ...]:
@@ -96,7 +76,8 @@ def rows_of(model: Estimator, data: str) -> Places:
         except DataError as problem:
             raise DataError(str(problem).replace(table.source, f"data set {data!r}")) from None
     else:
-        X, table = read_inputs(data, columns), read_table(data)
+        table = read_table(data)  # once, for it may be a pipe
+        X = read_inputs(table, columns)
     if not len(X):
         raise DataError(f"{data} has no rows to predict: add some below the header")
     return Places(X, columns, _dates_as_written(table, columns))
@@ -110,23 +91,45 @@ def future(model: Estimator, horizon: int) -> Places:
             "--horizon: the model has no time column to continue: "
             "name it with --time when fitting, or give a CSV with the inputs"
         )
-    if len(columns.names) > 1:
-        others = [name for name in columns.names if name != columns.names[columns.time]]
-        raise DataError(f"--horizon cannot know the future of {listing(others)}: give a CSV with their values instead")
+    if others := ahead.others(columns) if len(columns.names) > 1 else []:
+        raise DataError(
+            f"--horizon cannot know the future of {together(others)}: give a CSV with their values with --future"
+        )
     if horizon < 1:
         raise DataError(f"--horizon {horizon}: give the number of steps to predict, 1 or more")
     last = model.last_ if hasattr(model, "last_") else model.scaler_.x_back(model.posterior_.X).max(0)
     check_horizon(columns.rule, float(last[columns.time]), horizon)
     times = columns.rule.future(float(last[columns.time]), horizon)
-    written = [columns.rule.format(value) for value in times]
-    is_date = columns.rule.kind == "date"
-    return Places(times[:, None], columns, written if is_date else [_short(float(text)) for text in written])
+    return Places(times[:, None], columns, written(columns.rule, times))
+
+
+def check(dataset: Dataset, option: str) -> None:
+    """Refuse to continue a data set that has no time, or whose other inputs have a future that nobody knows."""
+    if dataset.rule is None:
+        raise DataError(f"{option}: {dataset.source or 'the data'} has no time column to continue: name it with --time")
+    if dataset.n_inputs > 1:
+        others = [name for name in dataset.names if name != dataset.names[dataset.time or 0]]
+        raise DataError(
+            f"{option} cannot know the future of {listing(others)}: leave them out with --drop, or save the model and "
+            "give `fathom predict` a CSV with their values"
+        )
+
+
+def known(model: Estimator, source: Path) -> Places:
+    """The rows of a file of times that follow the training data, with the other inputs."""
+    columns = columns_of(model)
+    if hasattr(model, "posterior_"):
+        rows = model.scaler_.x_back(model.posterior_.X)
+    else:
+        rows = np.atleast_2d(getattr(model, "last_", np.zeros((0, len(columns.names)))))
+    times = rows[:, columns.time or 0]
+    X = ahead.read_ahead(source, columns, times)
+    return Places(X, columns, _dates_as_written(read_table(source), columns))
 
 
 def check_horizon(rule: TimeRule, last: float, horizon: int) -> None:
     """Raise an error if the times that follow the last one have no name: dates end with the year 9999."""
-    unit = {"months": 12, "elapsed": YEAR, "numbers": 1}[rule.grid]
-    end = last + horizon * rule.step / unit
+    end = last + horizon * rule.spacing
     limit, named = (10_000, "the year 9999") if rule.kind == "date" else (LARGEST, f"{LARGEST:g}")
     if not end < limit:
         raise DataError(f"--horizon {horizon}: that goes beyond {named}; ask for fewer steps")
@@ -135,16 +138,7 @@ def check_horizon(rule: TimeRule, last: float, horizon: int) -> None:
 def predict(model: Estimator, places: Places, levels: Sequence[float], observed: bool = True) -> Forecast:
     """Mean, standard deviation and quantiles at each place; names of targets stand before them if there are several."""
     predictive = model.predict_dist(named(places.X, getattr(model, "feature_names_in_", None)), observed=observed)
-    statistics = {"mean": predictive.mean(), "sd": predictive.std()}
-    statistics |= {f"q{level:.15g}": predictive.quantile(level) for level in levels}
-    several = len(predictive.shape) > 1
-    targets = places.columns.target or tuple(f"y{i}" for i in range(predictive.shape[-1])) if several else ("",)
-    header, columns = list(places.columns.names), places.cells()
-    for i, target in enumerate(targets):
-        for name, values in statistics.items():
-            header.append(f"{target} {name}" if several else name)
-            columns.append([float(f"{value:.8g}") for value in (values[:, i] if several else values)])
-    return Forecast(tuple(header), list(zip(*columns, strict=True)))
+    return tabulate(places.columns, places.cells(), predictive, levels)
 
 
 def _frame_of(dataset: Dataset) -> pd.DataFrame:
@@ -158,9 +152,3 @@ def _dates_as_written(table: Table, columns: Columns) -> Sequence[str]:
     if columns.rule is None or columns.time is None or columns.rule.kind != "date":
         return ()
     return list(table.cells[table.find(columns.names[columns.time])])
-
-
-def _short(value: float) -> float | int:
-    """Without the last digit, which is rounding error (0.30000000000000004), and without an empty fraction."""
-    rounded = float(f"{value:.15g}")
-    return int(rounded) if rounded.is_integer() and abs(rounded) < 1e15 else rounded

@@ -36,8 +36,22 @@ Data = Annotated[str, typer.Argument(metavar="DATA", help=DATA_HELP, show_defaul
 Target = Annotated[list[str] | None, typer.Option("--target", help="Column to model (may be repeated).", metavar="Y")]
 Time = Annotated[str | None, typer.Option("--time", help="Column that is the time.", metavar="T")]
 Drop = Annotated[list[str] | None, typer.Option("--drop", help="Column to leave out (may be repeated).", metavar="COL")]
+Holidays = Annotated[
+    str | None,
+    typer.Option("--holidays", help="Country whose public holidays may matter, as DE or US-CA.", metavar="COUNTRY"),
+]
+Inputs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--inputs",
+        help="Columns to learn from beside the time, as price,promo; or all.",
+        metavar="X",
+        show_default=False,
+    ),
+]
+Paths = Annotated[
+    int, typer.Option("--paths", help="Searches with other seeds, the best of which counts.", min=1, max=MANY)
+]
 Seed = Annotated[int, typer.Option("--seed", help="Same seed, same answer.", min=0, max=2**32 - 1)]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")]
-TimeLimit = Annotated[
-    float | None, typer.Option(help="Stop after so many seconds with what there is.", callback=_seconds)
-]
+TimeLimit = Annotated[float | None, typer.Option(help="Seconds that the whole command may take.", callback=_seconds)]

@@ -39,6 +39,11 @@ def model(path: Path | None, name: str = "MODEL") -> Input:
     return Input(name, () if path is None else (path,))
 
 
+def ahead(path: Path | None) -> Input:
+    """A file of inputs ahead to read."""
+    return Input("--future", () if path is None else (path,))
+
+
 def beside(path: Path, ending: str) -> Path | None:
     """The file for work in progress that belongs to an output; none beside a device or a pipe."""
     return None if files.is_stream(path) else Path(f"{path}{ending}")

@@ -19,6 +19,9 @@ def predict(
         str | None, typer.Argument(metavar="DATA", help="Where to predict: " + DATA_HELP, show_default=False)
     ] = None,
     horizon: Annotated[int | None, typer.Option(help="Continue the series by so many steps instead.", max=MANY)] = None,
+    future: Annotated[
+        Path | None, typer.Option(help="Continue the series by the times of this CSV, which has the other inputs too.")
+    ] = None,
     quantiles: Annotated[str, typer.Option(help="Levels between 0 and 1.")] = "0.05,0.5,0.95",
     function: Annotated[bool, typer.Option("--function", help="Predict the function, without noise.")] = False,
     out: Annotated[
@@ -34,12 +37,15 @@ def predict(
     from fathom.estimators.modelfile import load
 
     levels = forecast.read_levels(quantiles)
-    if (data is None) == (horizon is None):
-        raise ValueError("say where to predict: either a CSV with the inputs (DATA) or --horizon H")
+    if [data, horizon, future].count(None) != 2:
+        raise ValueError("say where to predict: either a CSV with the inputs (DATA) or --horizon H, or --future CSV")
     if out is not None:
-        outputs.check([Output(out)], [outputs.model(model), outputs.data(data)])
+        outputs.check([Output(out)], [outputs.model(model), outputs.data(data), outputs.ahead(future)])
     fitted = load(model)
-    places = forecast.rows_of(fitted, data) if data is not None else forecast.future(fitted, int(horizon or 0))
+    if data is not None:
+        places = forecast.rows_of(fitted, data)
+    else:
+        places = forecast.known(fitted, future) if future is not None else forecast.future(fitted, int(horizon or 0))
     table = forecast.predict(fitted, places, levels, observed=not function)
     if out is not None:
         with files.replacing(out) as path, path.open("w", encoding="utf-8", newline="") as stream:

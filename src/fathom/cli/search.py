@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fathom.base.budget import Budget
 from fathom.cli import console, outputs
-from fathom.cli.options import MANY, Data, Drop, Json, Seed, Target, Time, TimeLimit
+from fathom.cli.limits import Limit
+from fathom.cli.options import MANY, Data, Drop, Holidays, Inputs, Json, Paths, Seed, Target, Time, TimeLimit
 from fathom.cli.outputs import Output
 
 if TYPE_CHECKING:
@@ -28,7 +30,10 @@ Jobs = Annotated[
     int | None, typer.Option(help="Processes on this machine.", show_default="all cores", min=-1, max=MANY)
 ]
 Backend = Annotated[str, typer.Option(help="processes, serial, dask or ray.")]
+SAVING = 0.2  # seconds of one free core for the model file and the summary
 _ENDED = {"converged": "nothing gains any more", "depth": "at the depth asked for"}
+_ENDED |= {"time limit": "at the time limit, which cut it short"}
+NO_LIMIT = Budget()
 _SCORES = {"bic": "BIC", "aic": "AIC", "laplace": "-2 log evidence", "cv": "-2 log density"}
 Address = Annotated[str | None, typer.Option(help="Of the scheduler of a Dask or Ray cluster.")]
 
@@ -43,11 +48,14 @@ def search(
     target: Target = None,
     time_column: Time = None,
     drop: Drop = None,
+    holidays: Holidays = None,
+    inputs: Inputs = None,
     depth: Depth = 10,
     variant: Variant = "interpretability",
     criterion: Criterion = "bic",
     beam: Beam = 1,
     time_limit: TimeLimit = None,
+    paths: Paths = 1,
     jobs: Jobs = None,
     backend: Backend = "processes",
     address: Address = None,
@@ -62,31 +70,43 @@ def search(
     from fathom.estimators.modelfile import save
     from fathom.estimators.search import KernelSearch
 
+    limit = Limit.of(time_limit)
     path = trace if trace is not None else outputs.beside(out, ".trace.json")
     writes = [Output(out), *([Output(path, "--out" if trace is None else "--trace")] if path is not None else [])]
     outputs.check(writes, [outputs.data(data)])
-    dataset = resolve(data, target or None, time_column, drop)
-    where: Facts = {"n_jobs": jobs, "backend": backend, "address": address, "time_limit": time_limit}
+    dataset = with_days(resolve(data, target or None, time_column, drop, inputs), holidays)
+    where: Facts = {"n_jobs": jobs, "backend": backend, "address": address, "paths": paths}
+    where |= {"time_limit": limit.for_search(SAVING * limit.slowness())}
+    where |= {"calendar": dataset.calendar, "terms": dataset.terms}
     model = KernelSearch(depth, variant, criterion=criterion, beam=beam, trace_path=path, random_state=seed, **where)
     start = time.perf_counter()
-    found = run_search(model, dataset, own_trace=trace is None)
+    found = run_search(model, dataset, own_trace=trace is None, budget=limit.budget)
     save(found, out)
     about = {"seconds": time.perf_counter() - start, "out": str(out), "trace": path and str(path)}
     show_search(found, dataset, about, as_json)
 
 
-def run_search(model: KernelSearch, dataset: Dataset, own_trace: bool) -> KernelSearch:
+def with_days(dataset: Dataset, country: str | None) -> Dataset:
+    """The data set with the public holidays of a country, if one is named."""
+    if not country:
+        return dataset
+    from fathom.data.holidays import with_holidays
+
+    return with_holidays(dataset, country)
+
+
+def run_search(model: KernelSearch, dataset: Dataset, own_trace: bool, budget: Budget = NO_LIMIT) -> KernelSearch:
     """Search with a progress bar. A trace that nobody asked for and that belongs to another search is begun anew."""
     from fathom.data.dataset import inputs
     from fathom.search.trace import TraceError
 
     try:
-        return _searched(model, dataset, inputs(dataset))
+        return _searched(model, dataset, inputs(dataset), budget)
     except TraceError:
         if not (own_trace and model.trace_path is not None and _is_trace(Path(model.trace_path))):
             raise
         Path(model.trace_path).unlink()
-    return _searched(model, dataset, inputs(dataset))
+    return _searched(model, dataset, inputs(dataset), budget)
 
 
 def _is_trace(path: Path) -> bool:
@@ -97,12 +117,13 @@ def _is_trace(path: Path) -> bool:
         return False
 
 
-def _searched(model: KernelSearch, dataset: Dataset, X: Rows) -> KernelSearch:
+def _searched(model: KernelSearch, dataset: Dataset, X: Rows, budget: Budget) -> KernelSearch:
     with console.progress("searching") as step:
         best = "noise"
 
         def on_stage(depth: int, done: int, total: int) -> None:
-            step(f"level {depth}: {done} of {total} candidates; best so far {best}", depth / (model.depth + 1))
+            told = [f"level {depth}: {done} of {total} candidates", f"best so far {best}", budget.told()]
+            step("; ".join(filter(None, told)), depth / (model.depth + 1))
 
         def on_level(trace: Trace) -> None:
             nonlocal best
@@ -114,7 +135,7 @@ def _searched(model: KernelSearch, dataset: Dataset, X: Rows) -> KernelSearch:
 
 
 def show_search(model: KernelSearch, dataset: Dataset, about: Facts, as_json: bool) -> None:
-    from fathom.kernels.syntax import to_text
+    from fathom.kernels.syntax import shortened, to_text
 
     trace = model.trace_
     levels = [
@@ -135,7 +156,7 @@ def show_search(model: KernelSearch, dataset: Dataset, about: Facts, as_json: bo
     console.show_facts(
         [
             *(("", note) for note in dataset.notes),
-            ("kernel", to_text(console.rounded(model.kernel_))),
+            ("kernel", shortened(to_text(console.rounded(model.kernel_)))),
             ("ended", _ENDED.get(trace.status, trace.status)),
             ("near ties", reach if ties else "none"),
             *((("evidence", f"a lower bound, {trace.approximation}"),) if trace.approximation else ()),

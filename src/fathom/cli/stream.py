@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-import io
+import itertools
 import json
 import math
 import time
@@ -18,14 +18,18 @@ from fathom.base import files
 from fathom.cli import console, outputs
 from fathom.cli.options import Drop, Seed, Target, Time
 from fathom.cli.outputs import Output
+from fathom.data.forecast import inert
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from fathom.base.arrays import Rows
     from fathom.data.columns import Columns
     from fathom.data.streaming import Piece
+    from fathom.estimators.base import Estimator
     from fathom.estimators.deep import DeepGPRegressor
     from fathom.estimators.online import OnlineGPRegressor
+    from fathom.predictive import Predictive
 
     Model = OnlineGPRegressor | DeepGPRegressor
 
@@ -105,11 +109,11 @@ def _made(model: str, kernel: str, budget: int, noise: str, forgetting: str, wid
 class Tally:
     """How well rows were foretold so far, but for those from which a stream began."""
 
+    seen: int = 0
     rows: int = 0
     density: float = 0.0
     squares: float = 0.0
     inside: int = 0
-    missed: int = 0
 
     def add(self, error: float, log_density: float, inside: bool) -> None:
         """One value of a row."""
@@ -124,6 +128,9 @@ class Tally:
         return f"{self.rows} rows: NLL {nll:.4g}, RMSE {rmse:.4g}, coverage {self.inside / self.rows:.0%} of 90 %"
 
 
+STATISTICS = ("", "mean", "q0.05", "q0.95", "log density")  # of each target; the first is what was observed
+
+
 @dataclass
 class Course:
     """A stream on its way from a table to a file of predictions."""
@@ -135,8 +142,10 @@ class Course:
     tally: Tally = field(default_factory=Tally)
     line: int = 0  # of the table, up to which everything is written
     columns: Columns | None = None
-    waiting: list[Piece] = field(default_factory=list)  # rows from which a deep model will begin
+    first: list[tuple[np.ndarray, np.ndarray]] = field(default_factory=list)  # rows from which a deep model begins
     saved: float = field(default_factory=time.monotonic)
+
+    # -- where an earlier run stopped ------------------------------------------------------------------------------
 
     def resume(self) -> None:
         """Take up the state of an earlier run of the same command, and cut its file to what that state knows."""
@@ -148,63 +157,189 @@ class Course:
             found = load(self.state)
         except ModelFileError:
             return
-        same = type(found) is type(self.model) and _asked(found) == _asked(self.model)
-        if not same or not hasattr(found, "columns_"):
+        if type(found) is not type(self.model) or _asked(found) != _asked(self.model):
             return
-        self.model, self.columns = found, found.columns_  # type: ignore[assignment]
-        self._cut(found.n_seen_, len(found.columns_.target))  # type: ignore[attr-defined]
+        self.model, self.columns = found, found.columns_
+        self._cut(int(found.n_seen_), found.columns_.target)
 
-    def _cut(self, seen: int, n_targets: int) -> None:
-        """Keep the rows of the file that the model has seen; their scores are taken up again."""
+    def _cut(self, seen: int, targets: tuple[str, ...]) -> None:
+        """Keep the rows that the model has learnt, and those without a target among them."""
         with self.out.open(encoding="utf-8", newline="") as file:
             header, *rows = csv.reader(file)
         kept: list[list[str]] = []
-        learnt = 0
         for row in rows:
-            if learnt == seen or len(row) != len(header):
+            told = [row[len(row) - (len(targets) - p) * len(STATISTICS) :] for p in range(len(targets))]
+            learnt = any(values[0] for values in told)
+            if learnt and seen == 0:
                 break
+            seen -= learnt
             kept.append(row)
-            learnt += any(row[-STATISTICS * n_targets + STATISTICS * p] for p in range(n_targets))
-            self._score([row[len(row) - STATISTICS * (n_targets - p) :][:STATISTICS] for p in range(n_targets)], learnt)
+            for values in told:
+                self._count([float(v) if v else math.nan for v in values[: len(STATISTICS)]])
         self.line = int(kept[-1][0]) if kept else 0
         with files.replacing(self.out) as path, path.open("w", encoding="utf-8", newline="") as file:
             csv.writer(file, lineterminator="\n").writerows([header, *kept])
 
+    # -- rows ------------------------------------------------------------------------------------------------------
+
     def begin(self, columns: Columns) -> None:
         """Write the header of a new file."""
         self.columns = columns
-        if self.line:
-            return
-        names = [name for t in columns.target for name in (t, *(f"{t} {s}" for s in ("mean", "q0.05", "q0.95", "log density")))]
-        self._write([["line", *columns.names, *names]], "w")
+        if not self.line:
+            self._write([self._header(columns)], "w")
+
+    def _header(self, columns: Columns) -> list[str]:
+        names = [f"{target} {what}".strip() for target in columns.target for what in STATISTICS]
+        return ["line", *columns.names, *names]
 
     def take(self, piece: Piece) -> None:
         """Predict and learn some rows, write them, and now and then the state."""
         for said in piece.passed_over:
             console.complain(f"passed over: {said}")
-            self.tally.missed += 1
-        if len(piece.X):
-            self._learn(piece)
-        if self.state is not None and time.monotonic() - self.saved > OFTEN:
-            self._save(self.state)
-            self.saved = time.monotonic()
-
-    def _learn(self, piece: Piece) -> None:
         import numpy as np
 
         known = ~np.isnan(piece.Y).all(1)
-        start = 0
-        for stop in [*np.flatnonzero(np.diff(known)) + 1, len(known)]:
-            part = slice(start, int(stop))
-            rows = [values[part] for values in piece[:3]]
-            told = self._follow(rows[1], rows[2]) if known[start] else self._predict(rows[1])
-            self._put(rows[0], rows[1], rows[2], *told)
-            start = int(stop)
+        bounds = [0, *(np.flatnonzero(np.diff(known)) + 1).tolist(), len(known)]
+        for start, stop in itertools.pairwise(bounds):
+            if stop > start:
+                self._some(_rows_of(piece, start, stop), bool(known[start]))
+        if self.state is not None and time.monotonic() - self.saved > OFTEN and self._begun():
+            self._save(self.state)
+            self.saved = time.monotonic()
 
-    def _predict(self, X: np.ndarray) -> tuple[np.ndarray, ...]:
-        return _columns(self.model.predict_dist(X), len(self._targets))
+    def _some(self, rows: tuple[np.ndarray, ...], known: bool) -> None:
+        """Rows that all have a target, or none of them."""
+        import numpy as np
 
-    def _follow(self, X: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, ...]:
+        lines, X, Y = rows
+        told = self._follow(X, Y) if known else self._foretell(X, Y.shape[1])
+        mean, low, high = (values.reshape(Y.shape) for values in (told.mean(), *told.interval(0.9)))
+        density = told.log_prob(Y[:, 0] if len(told.shape) == 1 else Y).reshape(Y.shape)
+        statistics = np.stack([Y, mean, low, high, np.where(np.isnan(Y), np.nan, density)], -1)
+        found = []
+        for line, x, values in zip(lines, X, statistics, strict=True):
+            for each in values:
+                self._count(each.tolist())
+            found.append([int(line), *self._inputs(x), *(_short(v) for v in values.ravel().tolist())])
+        self._write(found)
+        self.line = int(lines[-1])
+
+    def _follow(self, X: np.ndarray, Y: np.ndarray) -> Predictive:
         y = Y[:, 0] if Y.shape[1] == 1 else Y
-        told = self.model.follow(X, y)
-        return _columns(told, Y.shape[1])
+        if self._begun() or not hasattr(self.model, "inference"):
+            return self.model.follow(self._named(X), y)
+        return self._gather(X, Y)
+
+    def _gather(self, X: np.ndarray, Y: np.ndarray) -> Predictive:
+        """Rows from which a deep model will begin, foretold by their mean and spread so far."""
+        import numpy as np
+
+        from fathom.predictive import Predictive
+
+        taken = min(len(X), FIRST - sum(len(x) for x, _ in self.first))
+        told = [self._spread([*self.first, (X[:i], Y[:i])]) for i in range(taken)]
+        self.first.append((X[:taken], Y[:taken]))
+        mean, var = (np.array([pair[k] for pair in told]) for k in (0, 1))
+        if sum(len(x) for x, _ in self.first) == FIRST:
+            all_X, all_Y = (np.concatenate(parts) for parts in zip(*self.first, strict=True))
+            self.model.fit(self._named(all_X), all_Y[:, 0] if Y.shape[1] == 1 else all_Y)
+            if taken < len(X):
+                further = self._follow(X[taken:], Y[taken:])
+                shape = (len(X) - taken, Y.shape[1])
+                mean = np.vstack([mean, further.mean().reshape(shape)])
+                var = np.vstack([var, further.var().reshape(shape)])
+        return Predictive.gaussian(mean, var)
+
+    def _spread(self, rows: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+        import numpy as np
+
+        from fathom.streams.online import spread_so_far
+
+        return spread_so_far(np.concatenate([y for _, y in rows]))
+
+    def _foretell(self, X: np.ndarray, n_targets: int) -> Predictive:
+        """Rows whose target nobody knows."""
+        import numpy as np
+
+        from fathom.predictive import Predictive
+
+        if self._begun() or hasattr(self.model, "_waiting"):
+            return self.model.predict_dist(self._named(X))
+        mean, var = self._spread([*self.first, (X[:0], np.zeros((0, n_targets)))])
+        return Predictive.gaussian(np.tile(mean, (len(X), 1)), np.tile(var, (len(X), 1)))
+
+    def _begun(self) -> bool:
+        return hasattr(self.model, "learnt_")
+
+    def _named(self, X: np.ndarray) -> Rows:
+        from fathom.data.dataset import named
+
+        assert self.columns is not None
+        return named(X, self.columns.names)
+
+    def _inputs(self, x: np.ndarray) -> list[str | float]:
+        """The inputs of a row as they were written."""
+        columns = self.columns
+        assert columns is not None
+        found: list[str | float] = [_short(float(value)) for value in x]
+        if columns.rule is not None and columns.time is not None:
+            found[columns.time] = columns.rule.format(float(x[columns.time]))
+        return found
+
+    def _count(self, values: Sequence[float]) -> None:
+        """Score an observed value (value, mean, 5 %, 95 %, log density), but for those from which a stream begins."""
+        self.tally.seen += 1
+        value, mean, low, high, density = values
+        if self.tally.seen > FIRST and not math.isnan(value):
+            self.tally.add(value - mean, density, low <= value <= high)
+
+    # -- files -----------------------------------------------------------------------------------------------------
+
+    def _write(self, rows: Sequence[Sequence[str | float]], mode: str = "a") -> None:
+        """Append rows to the file, or print them."""
+        if self.as_json and mode == "a":
+            assert self.columns is not None
+            names = [
+                "line",
+                *self.columns.names,
+                *(f"{t} {s}".strip() for t in self.columns.target for s in STATISTICS),
+            ]
+            for row in rows:
+                console.say(json.dumps({n: (None if v == "" else v) for n, v in zip(names, row, strict=True)}))
+        with self.out.open(mode, encoding="utf-8", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerows([[inert(cell) for cell in row] for row in rows])
+
+    def _save(self, path: Path) -> None:
+        from fathom.estimators.modelfile import save
+
+        self.model.columns_ = self.columns  # type: ignore[assignment]
+        save(self.model, path)
+
+    def end(self, save_to: Path | None) -> None:
+        """Save what was asked for, forget the state, and say how it went."""
+        if save_to is not None and self._begun():
+            self._save(save_to)
+        if self.state is not None:
+            self.state.unlink(missing_ok=True)
+        if not self.as_json:
+            console.show_lines([self.tally.line()])
+            changes = getattr(self.model, "changes_", []) if self._begun() else []
+            if changes:
+                row, how = changes[-1]
+                console.show_lines([f"{len(changes)} changes; the last, {how}, at row {row + 1}"])
+            console.show_facts([("written to", str(self.out))])
+
+
+def _rows_of(piece: Piece, start: int, stop: int) -> tuple[np.ndarray, ...]:
+    """Some rows of a piece."""
+    return piece.lines[start:stop], piece.X[start:stop], piece.Y[start:stop]
+
+
+def _short(value: float) -> float | str:
+    """Eight digits; nothing for what is missing."""
+    return "" if math.isnan(value) else float(f"{value:.8g}")
+
+
+def _asked(model: Estimator) -> dict[str, str]:
+    """The parameters of a model as text, but for the seed, which files do not keep."""
+    return {name: str(value) for name, value in model.get_params().items() if name != "random_state"}

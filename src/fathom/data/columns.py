@@ -40,6 +40,7 @@ class Columns:
     time: int | None = None
     rule: TimeRule | None = None
     dialect: Dialect = UNKNOWN
+    holidays: str = ""  # the country whose public holidays may be a part of the model
 
     def to_dict(self) -> Facts:
         """Plain values for JSON."""
@@ -56,7 +57,8 @@ class Columns:
                 name: of_kind(unit, f"the unit of {name!r}", str) for name, unit in entry(stored, "units", dict).items()
             }
             dialect = Dialect(*entries(stored, "dialect", str)) if "dialect" in stored else UNKNOWN
-            return cls(names, target, units, time, rule, dialect)
+            country = entry(stored, "holidays", str) if "holidays" in stored else ""
+            return cls(names, target, units, time, rule, dialect, country)
         except (LookupError, TypeError, ValueError) as error:
             raise DataError(f"the stored column description is damaged ({error}): save the model again") from None
 

@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fathom.data.calendar import gaps_in
 from fathom.data.columns import UNKNOWN, Columns, DataError, Dialect, read_only
 from fathom.data.table import Table
 from fathom.data.timeaxis import TimeKind, TimeRule, time_cells
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from fathom.data.holidays import Holidays
 
 
 Split = tuple[np.ndarray, np.ndarray]  # row numbers: train, test
@@ -32,7 +35,9 @@ class Dataset:
     - `units`: column name -> unit, for the columns whose header gives one.
     - `time`: which column of `X` is the time, if any; `time_kind`: whether it came from dates ("date"), holds years
       ("decimal year") or other numbers ("number"). `rule` is the map between dates and the numbers in `X`.
-    - `notes`: sentences on what was done to the data on the way in.
+    - `holidays`: the public holidays of a country, if they were asked for.
+    - `notes`: sentences on what was done to the data on the way in; `choice`: those on columns that are no inputs.
+    - `ahead`: inputs (H, D) after the data, where what comes next is known of all of them.
     - `dialect`: how the file writes numbers, which settles what a number in a file for prediction may leave open.
 
     Arrays are read-only. NaN in `y` marks a missing output.
@@ -49,6 +54,9 @@ class Dataset:
     source: str = ""
     rule: TimeRule | None = None
     dialect: Dialect = UNKNOWN
+    holidays: Holidays | None = None
+    choice: tuple[str, ...] = ()
+    ahead: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         X, y = read_only(self.X), read_only(self.y)
@@ -78,7 +86,8 @@ class Dataset:
     @property
     def columns(self) -> Columns:
         """The description with which `read_inputs` reads another file for the same model."""
-        return Columns(self.names, self.target, dict(self.units), self.time, self.rule, self.dialect)
+        country = "" if self.holidays is None else self.holidays.country
+        return Columns(self.names, self.target, dict(self.units), self.time, self.rule, self.dialect, country)
 
     def rows(self, index: ArrayLike | slice) -> Dataset:
         """The data set of some rows, by numbers, mask or slice."""
@@ -89,6 +98,26 @@ class Dataset:
     def format_time(self, value: float) -> str:
         """A value of the time input as the reader would write it: a date in their form, or a number."""
         return f"{value:.6g}" if self.rule is None else self.rule.format(value)
+
+    @property
+    def calendar(self) -> tuple[tuple[float, ...], ...]:
+        """For each input the periods at which a cycle is expected: those of the calendar for a time, else none."""
+        time, rule = self.time, self.rule
+        known = () if time is None or rule is None else rule.periods(self.units.get(self.names[time], ""))
+        return tuple(known if i == time else () for i in range(self.n_inputs))
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """Kernels that may be a part of any model of these data: that of public holidays, if there are some."""
+        if self.holidays is None or self.time is None or not self.holidays.covers(self.X[:, self.time]).any():
+            return ()
+        return (self.holidays.kernel(self.time if self.n_inputs > 1 else None),)
+
+    def gaps(self) -> list[tuple[float, float]]:
+        """Stretches of time without a row that are long for the sampling: the times on either side of each."""
+        if self.rule is None or self.time is None:
+            return []
+        return gaps_in(self.X[:, self.time], self.rule.spacing)
 
     def future(self, horizon: int) -> np.ndarray:
         """The next `horizon` values of the time input after the last row, at the usual step."""
@@ -113,6 +142,7 @@ def load_csv(
     target: str | Sequence[str] | None = None,
     time: str | None = None,
     drop: str | Sequence[str] | None = None,
+    inputs: str | Sequence[str] | None = None,
 ) -> Dataset:
     """Read a data set from a `.csv`, `.tsv` or gzipped file with a header line.
 
@@ -121,17 +151,20 @@ def load_csv(
     - `time`: the time column: dates, years or plain numbers. Left out, it is the only column of dates, or one that
       is named like a time and strictly monotone.
     - `drop`: columns to leave out.
+    - `inputs`: columns to learn from beside the time, by name; one string may hold several, "price,promo", or be
+      "all". Left out, a series has its time alone, and a table all other columns, which must be numeric.
 
-    All other columns are inputs and must be numeric. Rows with missing values are dropped, constant inputs too, and
-    rows are sorted by time: `Dataset.notes` tells. Anything else that is wrong is a `DataError`.
+    Columns that give the target away (a copy, a total of which it is a part) are inputs only by name. Rows with missing
+    values are dropped, constant inputs too, and rows are sorted by time: `Dataset.notes` tells. Anything else that is
+    wrong is a `DataError`.
     """
     from fathom.data import reading  # builds on this module
 
-    return reading.load(path, target, time, drop)
+    return reading.load(path, target, time, drop, inputs)
 
 
-def read_inputs(source: str | Path | pd.DataFrame, like: Dataset | Columns) -> np.ndarray:
-    """Inputs (N, D) for prediction, from a file or data frame that has the input columns of `like`.
+def read_inputs(source: str | Path | pd.DataFrame | Table, like: Dataset | Columns) -> np.ndarray:
+    """Inputs (N, D) for prediction, from a file, data frame or table that has the input columns of `like`.
 
     Columns are found by name, others are ignored; rows keep their order and none may miss a value.
     """

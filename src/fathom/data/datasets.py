@@ -1,8 +1,8 @@
 """Data sets by name: two that come with the package, and those of a catalogue in the folder `FATHOM_DATA`.
 
 The catalogue is a file `catalog.toml` with one `[[dataset]]` table for each CSV file beside it: `name`, `file`,
-`n_rows`, `n_inputs`, `targets` and, where there is a customary split, `split_file` (a 0/1 matrix with a row for each
-data row, 1 = test) or `n_train` (the first rows are for training).
+`n_rows`, `n_inputs`, `targets`, `inputs` (all other columns without it) and, where there is a customary split,
+`split_file` (a 0/1 matrix with a row for each data row, 1 = test) or `n_train` (the first rows are for training).
 """
 
 from __future__ import annotations
@@ -105,17 +105,18 @@ def resolve(
     target: str | Sequence[str] | None = None,
     time: str | None = None,
     drop: str | Sequence[str] | None = None,
+    inputs: str | Sequence[str] | None = None,
 ) -> Dataset:
     """The data set meant on a command line: a file if there is one of that name, else a data set by name."""
     from fathom.data.dataset import load_csv
 
     name = str(data)
     if Path(name).is_file():
-        return load_csv(name, target, time, drop)
+        return load_csv(name, target, time, drop, inputs)
     if name in _BUNDLED or name in _catalog():
-        return _load(name, target, time, drop)[0]
+        return _load(name, target, time, drop, inputs)[0]
     if Path(name).exists() or Path(name).suffix or len(Path(name).parts) > 1:
-        return load_csv(name, target, time, drop)  # says what is wrong with the file
+        return load_csv(name, target, time, drop, inputs)  # says what is wrong with the file
     raise DataError(f"no file or data set is called {name!r}{_hints(name)}")
 
 
@@ -134,20 +135,29 @@ def _load(
     target: str | Sequence[str] | None = None,
     time: str | None = None,
     drop: str | Sequence[str] | None = None,
+    inputs: str | Sequence[str] | None = None,
 ) -> tuple[Dataset, np.ndarray, int]:
     """A data set, the row of the file that each of its rows was, and the number of rows of the file."""
     from fathom.data.reading import assemble
 
     entry = _entry(name)
     table = _table(name, entry)
-    if target is None:
-        target = entry.get("targets")
+    if target is None and (target := entry.get("targets")) is not None and inputs is None:
+        inputs = _own_inputs(table, entry, drop)
     if time is None:
         time = entry.get("time")
         if time is None and entry.get("task") == "timeseries" and "time" in table.names:
             time = "time"  # even where it repeats or steps back, which a guess would shy at
-    dataset, rows = assemble(table, target, time, drop)
+    dataset, rows = assemble(table, target, time, drop, inputs)
     return dataset, rows, table.n_rows
+
+
+def _own_inputs(table: Table, entry: Facts, drop: str | Sequence[str] | None) -> list[str]:
+    """The inputs that go with the targets of a catalogue: those it names, or all columns that are no target."""
+    aside = {table.find(name) for name in ([drop] if isinstance(drop, str) else drop or ())}
+    aside |= {table.find(str(name)) for name in entry["targets"]}
+    named = entry.get("inputs", table.names)
+    return [str(name) for name in named if table.find(str(name)) not in aside]
 
 
 def _table(name: str, entry: Facts) -> Table:

@@ -22,6 +22,7 @@ MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
 )
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 _CLOCK = (
     r"(?:[T ]\s*(?P<H>\d{1,2}):(?P<M>\d{2})(?::(?P<S>\d{2}(?:\.\d+)?))?"
@@ -53,6 +54,7 @@ _NUMBER = re.compile(r"[-+]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][-+]?\d+)?")
 _SHORT_YEAR = re.compile(r"\d{1,2}([-/.])(\d{1,2}|[A-Za-z]{3})\1\d{2}(\s.*)?")
 _FIELD = {"m": "{m:02}", "m2": "{m:02}", "d": "{d:02}", "d2": "{d:02}", "H": "{H:02}"}
 _TOKEN = re.compile(r"\{(?:[YqSF]|[bB](?::upper|:lower)?|[mdHM](?::02)?)\}")
+_OFFSET = re.compile(r"(?:(?i:Z|UTC)|[-+]\d{2}:?\d{2})$")  # at the end of a form
 _FURTHEST = 16 * 60  # minutes between a local clock and UTC
 _NOT_A_DATE = "is not a date written like the others: correct it, or write every date as YYYY-MM-DD"
 
@@ -151,6 +153,7 @@ def write(moment: int, form: str) -> str:
         m=month % 12 + 1,
         b=_Name(MONTHS[month % 12][:3]),
         B=_Name(MONTHS[month % 12]),
+        A=WEEKDAYS[(day + 3) % 7],  # 1970 began on a Thursday
         q=month % 12 // 3 + 1,
         d=day - first + 1,
         H=seconds // 3600,
@@ -201,11 +204,14 @@ def _assemble(column: _Column, like: str) -> Dates:
         raise column.error(int(np.argmax(wrong)), _NOT_A_DATE)
     form = _form(column, day_first)
     moments = moments + clock
-    if np.ptp(zone):
+    if (end := _OFFSET.search(like)) and column.has("z") and any(match["z"] for match in column.found):
+        moments = moments - zone + 60_000_000 * _zone(end.group())  # by the clock of the earlier column
+    elif np.ptp(zone):
         # Summer and winter time alternate: only a common clock keeps equal steps equal.
         moments = moments - zone
-        notes = (*notes, f"Times in {column.name!r} have several UTC offsets and were put in UTC.")
-        form = re.sub(r"(?:(?i:Z|UTC)|[-+]\d{2}:?\d{2})$", "Z", form)
+        remedy = "to follow the clock on the wall instead, write them without offsets"
+        notes = (*notes, f"Times in {column.name!r} have several UTC offsets and were put in UTC; {remedy}.")
+        form = _OFFSET.sub("Z", form)
     full = np.zeros(len(column.cells), dtype=np.int64)
     full[column.rows] = moments
     return Dates(full, column.cells == "", form, notes)

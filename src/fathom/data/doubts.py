@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from fathom.data.messages import count
-from fathom.data.numbers import parse_number
+from fathom.data.numbers import CALLED, parse_number
 from fathom.data.table import Table
 
-_CALLED = {".": "point", ",": "comma"}
 _MOST = 5  # columns that one sentence names
 
 
@@ -19,7 +18,7 @@ def remarks(table: Table, columns: Sequence[int]) -> tuple[str, ...]:
 
 def refuse(table: Table, column: int) -> None:
     """Refuse a number that may be wrong by 1000; but where commas separate, a point is the decimal mark."""
-    for mark in _CALLED:
+    for mark in CALLED:
         row = table.columns[column].first_open(mark) if table.marks.doubt(mark) else None
         if row is not None and not (mark == "." and table.separator in ("", ",")):
             raise table.open_error(column, row)
@@ -27,7 +26,7 @@ def refuse(table: Table, column: int) -> None:
 
 def _open_marks(table: Table, columns: Sequence[int]) -> Iterator[str]:
     marks = table.marks
-    for mark, called in _CALLED.items():
+    for mark, called in CALLED.items():
         if marks.doubt(mark) == "":
             continue
         if mark in marks.decimal + marks.grouping:
@@ -35,7 +34,7 @@ def _open_marks(table: Table, columns: Sequence[int]) -> Iterator[str]:
         elif mark == marks.point or not marks.decimal:
             why = f"no other number of the file tells whether the {called} is decimal or groups thousands"
         else:
-            why = f"the {_CALLED[marks.point]} is the decimal mark of the file"
+            why = f"the {CALLED[marks.point]} is the decimal mark of the file"
         found = {c: row for c in columns if (row := table.columns[c].first_open(mark)) is not None}
         if found:
             cells = [_reading(table, *place) for place in found.items()]

@@ -22,6 +22,11 @@ def listing(names: Sequence[str], most: int = 12) -> str:
     return ", ".join(names[:most]) + tail
 
 
+def together(names: Sequence[str]) -> str:
+    """Names in a sentence: "a", "a and b", "a, b and c"; many are cut short."""
+    return f"{', '.join(names[:-1])} and {names[-1]}" if 2 <= len(names) <= 12 else listing(names)
+
+
 def quoted(cell: str) -> str:
     """A cell as a message quotes it, cut short when it is long."""
     return repr(cell) if len(cell) <= MOST else f"{cell[: MOST - 20]!r}... ({len(cell):,} characters)"

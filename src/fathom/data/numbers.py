@@ -18,6 +18,7 @@ from fathom.data.columns import UNKNOWN, Dialect
 
 Cells = np.ndarray  # (N,) object array of stripped text, "" where a value is missing
 Doubt = Literal["", "open", "contrary"]
+CALLED = {".": "point", ",": "comma"}
 Use = tuple[str, Literal["decimal", "grouping", "open"]]  # a mark, and what it is for
 
 _BETWEEN = " \u00a0\u2007\u2009\u202f'\u2019"  # they group thousands and nothing else
@@ -94,6 +95,11 @@ class Column:
         if mark not in self.marks:
             return None
         return next((row for row, cell in enumerate(self.cells) if mark in cell and open_mark(cell) == mark), None)
+
+    def first_decimal(self, mark: str) -> int | None:
+        """The first row with a number whose decimal mark this is, without doubt; None if there is none."""
+        rows = (row for row, cell in enumerate(self.cells) if mark in cell)
+        return next((row for row in rows if (mark, "decimal") in (_uses_in(self.cells[row]) or ())), None)
 
     def mixes(self, mark: str) -> bool:
         """True for nothing but "652" and "2.949": whole numbers below 1000, and numbers with three digits after a mark.

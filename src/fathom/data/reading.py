@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,17 +10,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fathom.data import doubts
+from fathom.data import inputs as choosing
 from fathom.data.columns import Columns
 from fathom.data.dataset import Dataset
 from fathom.data.dates import Dates, may_be_dates, read_dates
+from fathom.data.inputs import Names, is_numeric
 from fathom.data.messages import count, listing, quoted
 from fathom.data.table import DataError, Table, read_table, split_unit, table_of_frame
 from fathom.data.timeaxis import TimeRule, is_compact, is_time_name
 
 if TYPE_CHECKING:
     import pandas as pd
-
-Names = str | Sequence[str] | None
 
 FEWEST_ROWS = 3
 
@@ -35,18 +34,21 @@ class Roles:
     time: int | None
     dates: Dates | None  # the time column, if it holds dates
     notes: tuple[str, ...]
+    choice: tuple[str, ...] = ()  # sentences on columns that are no inputs
 
 
-def load(path: str | Path, target: Names = None, time: str | None = None, drop: Names = None) -> Dataset:
+def load(
+    path: str | Path, target: Names = None, time: str | None = None, drop: Names = None, inputs: Names = None
+) -> Dataset:
     """See `fathom.data.load_csv`."""
-    return assemble(read_table(path), target, time, drop)[0]
+    return assemble(read_table(path), target, time, drop, inputs)[0]
 
 
 def assemble(
-    table: Table, target: Names = None, time: str | None = None, drop: Names = None
+    table: Table, target: Names = None, time: str | None = None, drop: Names = None, inputs: Names = None
 ) -> tuple[Dataset, np.ndarray]:
     """The data set in a table, and which row of the table each of its rows was."""
-    roles = choose_roles(table, target, time, drop)
+    roles = choose_roles(table, target, time, drop, inputs)
     X, rule, understood = _inputs(table, roles)
     y = _targets(table, roles)
     rows, dropped = _complete_rows(table, roles, X, y)
@@ -57,6 +59,7 @@ def assemble(
     varying, constant = _varying(table, roles, X)
     kept = [roles.inputs[k] for k in varying]
     unsure = doubts.remarks(table, [*(i for i in roles.inputs if i != roles.time or not roles.dates), *roles.targets])
+    said = table.notes + roles.notes + roles.choice + understood + unsure
     dataset = Dataset(
         X=X[:, varying],
         y=y[:, 0] if y.shape[1] == 1 else y,
@@ -64,17 +67,21 @@ def assemble(
         target=tuple(table.names[i] for i in roles.targets),
         units={n: table.units[n] for i in (*kept, *roles.targets) if (n := table.names[i]) in table.units},
         time=None if roles.time is None else kept.index(roles.time),
-        notes=table.notes + roles.notes + understood + unsure + dropped + ordered + constant + _duplicates(X, y),
+        notes=said + dropped + ordered + constant + _duplicates(X, y),
         source=table.source,
+        choice=roles.choice,
         rule=rule,
         dialect=table.dialect,
     )
     return dataset, rows
 
 
-def inputs(source: str | Path | pd.DataFrame, columns: Columns) -> np.ndarray:
+def inputs(source: str | Path | pd.DataFrame | Table, columns: Columns) -> np.ndarray:
     """See `fathom.data.read_inputs`."""
-    table = read_table(source) if isinstance(source, str | Path) else table_of_frame(source)
+    if isinstance(source, Table):
+        table = source
+    else:
+        table = read_table(source) if isinstance(source, str | Path) else table_of_frame(source)
     X = input_columns(table, columns)
     gaps = np.argwhere(np.isnan(X))
     if gaps.size:
@@ -114,28 +121,33 @@ def time_values(table: Table, column: int, rule: TimeRule) -> np.ndarray:
     return table.numbers(column)
 
 
-def choose_roles(table: Table, target: Names = None, time: str | None = None, drop: Names = None) -> Roles:
+def choose_roles(
+    table: Table, target: Names = None, time: str | None = None, drop: Names = None, inputs: Names = None
+) -> Roles:
     """Settle which columns are the time, the targets and the inputs: as told, else by unambiguous guesses."""
     if len(table.headers) == 1:
         spaced = "separate its columns by commas" if " " in table.headers[0] else "a model needs an input and a target"
         raise DataError(f"{table.source} has one column, {table.headers[0]!r}: {spaced}")
     left_out = _find_all(table, drop, "--drop")
     named = None if target is None else _find_all(table, target, "--target")
+    asked = choosing.Asked.of(table, inputs)
     for i in named or ():
         if i in left_out:
             raise DataError(f"column {table.names[i]!r} is both --target and --drop: choose one")
+    asked.check(table, [("--target", named or ()), ("--drop", left_out)])
     free = [i for i in range(len(table.headers)) if i not in left_out and i not in (named or ())]
     place, dates, notes = _choose_time(table, time, free)
-    others = [i for i in free if i != place]
     if named is None:
+        others = [i for i in free if i != place and i not in asked.named]
         guessed, note = _guess_target(table, place, others)
         named, notes = (guessed,), (*notes, *note)
-    chosen = tuple(i for i in free if i not in named)
-    if not chosen:
+    free = [i for i in free if i not in named]
+    chosen = choosing.choose(table, free, named, place, asked)
+    if not chosen.inputs:
         raise DataError(
             f"no input column is left beside {listing([table.names[i] for i in named])}: drop fewer columns"
         )
-    return Roles(chosen, named, place, dates, notes)
+    return Roles(chosen.inputs, named, place, dates, notes, chosen.notes)
 
 
 def _find_all(table: Table, names: Names, option: str) -> tuple[int, ...]:
@@ -154,7 +166,7 @@ def _choose_time(table: Table, time: str | None, free: list[int]) -> tuple[int |
         if i not in free:
             raise DataError(f"--time {time!r} is also a target or dropped column: choose another")
         found = _dates(table, i)
-        if found is None and not _is_numeric(table, i):
+        if found is None and not is_numeric(table, i):
             raise DataError(f"--time {time!r} holds neither dates nor numbers: choose another, or write YYYY-MM-DD")
         return i, found, ()
     dates = {i: found for i in free if (found := _dates(table, i)) is not None}
@@ -181,25 +193,15 @@ def _is_monotone(table: Table, i: int) -> bool:
     return bool(steps.size) and bool(np.all(steps > 0) or np.all(steps < 0))
 
 
-def _is_numeric(table: Table, i: int) -> bool:
-    try:
-        table.numbers(i)
-    except DataError as error:
-        return "holds text" not in str(error)  # a number column with a flaw is still one
-    return bool(np.any(table.cells[i] != ""))
-
-
 def _guess_target(table: Table, time: int | None, others: list[int]) -> tuple[int, tuple[str, ...]]:
-    numeric = [i for i in others if _is_numeric(table, i)]
+    numeric = [i for i in others if is_numeric(table, i)]
     if len(numeric) == 1:
         return numeric[0], ()
     if not numeric:
         raise DataError(f"{table.source} has no numeric column to model beside {listing(table.names)}: add one")
     if time is not None:
         names = [table.names[i] for i in numeric]
-        raise DataError(
-            f"the target could be any of {listing(names)}: choose with --target (and leave out with --drop)"
-        )
+        raise DataError(f"the target could be any of {listing(names)}: choose with --target")
     last = others[-1]
     if last not in numeric:
         raise DataError(f"the last column, {table.names[last]!r}, is not numeric: name the target with --target")

@@ -86,14 +86,15 @@ def _pieces(path: Path) -> Iterator[bytes]:
 
 def _collected(pieces: Iterable[bytes], path: Path) -> bytes:
     """All pieces together, unless they are no text or too many."""
-    data = bytearray()
+    data, judged = bytearray(), 0
     for piece in pieces:
-        start = len(data)
         data += piece
-        if start < _START:
-            _refuse_foreign(bytes(data[:_START]), path)
+        if judged < _START and len(data) >= 4:  # enough to know a format by
+            _refuse_foreign(bytes(data[:4]), bytes(data[judged:_START]), path)
+            judged = len(data)
         if len(data) > MOST_BYTES:
             raise _too_large(path)
+    _refuse_foreign(bytes(data[:4]), bytes(data[judged:_START]), path)
     return bytes(data)
 
 
@@ -101,10 +102,11 @@ def _too_large(path: Path) -> DataError:
     return DataError(f"{path} holds more than {MOST_BYTES / 2**30:g} GiB of text: take a part of its rows or columns")
 
 
-def _refuse_foreign(start: bytes, path: Path) -> None:
-    if start.startswith(b"PK\x03\x04"):
+def _refuse_foreign(start: bytes, piece: bytes, path: Path) -> None:
+    """Refuse a piece of a file that begins as no text does or has characters that no text has."""
+    if start == b"PK\x03\x04":
         raise DataError(f"{path} is a spreadsheet or a zip archive: save the table as CSV first")
-    if not start.startswith((_GZIP, *_UTF16)) and _CONTROL.search(start):
+    if not start.startswith((_GZIP, *_UTF16)) and _CONTROL.search(piece):
         raise _no_text(path)
 
 

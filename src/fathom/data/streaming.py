@@ -18,7 +18,8 @@ from typing import NamedTuple
 import numpy as np
 
 from fathom.data.columns import Columns
-from fathom.data.reading import Names, assemble, input_columns
+from fathom.data.inputs import Names
+from fathom.data.reading import assemble, input_columns
 from fathom.data.table import DataError, table_of_text
 
 HEAD = 100  # lines that settle the columns

@@ -23,8 +23,8 @@ from fathom.data.columns import DataError as DataError
 from fathom.data.messages import did_you_mean as did_you_mean
 from fathom.data.messages import listing as listing
 from fathom.data.messages import quoted
+from fathom.data.numbers import CALLED, Column, Marks, is_number, parse_number
 from fathom.data.numbers import Cells as Cells
-from fathom.data.numbers import Column, Marks, parse_number
 from fathom.data.records import is_missing, read_records
 from fathom.data.source import read_text
 
@@ -130,6 +130,11 @@ class Table:
     def _text_error(self, name: str, cells: Cells, bad: np.ndarray) -> DataError:
         row = int(bad[0])
         place, drop = self.where(row), f"--drop {shlex.quote(name)}"
+        if is_number(cells[row]):
+            return DataError(
+                f"column {name!r}, {place}: {quoted(cells[row])} is not a number where {self._decimal_mark()}: "
+                f"write all numbers with the same mark or leave the column out with {drop}"
+            )
         if 2 * bad.size > np.count_nonzero(cells != ""):
             return DataError(
                 f"column {name!r} holds text ({quoted(cells[row])} on {place}): "
@@ -139,6 +144,17 @@ class Table:
             f"column {name!r}, {place}: {quoted(cells[row])} is not a number: "
             f"correct it or leave the column out with {drop}"
         )
+
+    def _decimal_mark(self) -> str:
+        """Which mark is decimal, for a message, and a cell that shows it."""
+        point = self.marks.point
+        for name, column in zip(self.names, self.columns, strict=True):
+            if (row := column.first_decimal(point)) is not None:
+                shown = f", as in {quoted(column.cells[row])} (column {name!r}, {self.where(row)})"
+                break
+        else:
+            shown = ""
+        return f"the {CALLED[point]} is the decimal mark{shown}"
 
 
 def split_unit(header: str) -> tuple[str, str]:

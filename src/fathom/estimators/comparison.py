@@ -178,6 +178,8 @@ def compare(
 
 def _score(model: Model, train: Dataset, test: Dataset) -> dict[str, float]:
     start = time.perf_counter()
+    if hasattr(model, "calendar"):
+        model.calendar = train.calendar  # as `fathom search` does
     model.fit(inputs(train), train.y)
     predictive = model.predict_dist(inputs(test))
     seconds = time.perf_counter() - start

@@ -112,9 +112,10 @@ def _numbers(checked: Callable[[Rows], np.ndarray], given: Rows, name: str) -> n
 
 def _told(problem: Exception, better: str | None = None) -> Exception:
     """scikit-learn's objection in one line, or in better words; names that do not match stay a list."""
-    message = re.sub(r"\narray=.*?\n(?=Reshape)", " ", str(problem), flags=re.DOTALL)
+    message = better or re.sub(r"\narray=.*?\n(?=Reshape)", " ", str(problem), flags=re.DOTALL)
     message = message.splitlines()[0] if message.startswith("Complex") else message
-    return (TypeError if isinstance(problem, TypeError) else ValueError)(better or message)
+    kind = TypeError if isinstance(problem, TypeError) and not message.startswith("Input") else ValueError
+    return kind(message)
 
 
 def _refuse_dates(given: object, name: str) -> None:
@@ -182,8 +183,10 @@ def _is_missing(cell: object) -> bool:
     """True of None, NaN, NaT and NA: what is not equal to itself, or does not say."""
     try:
         return cell is None or not bool(cell == cell)
-    except TypeError:
+    except TypeError:  # of NA
         return True
+    except ValueError:  # of an array in a cell
+        return False
 
 
 def _objection(cell: object, name: str, place: str) -> str:

@@ -23,7 +23,7 @@ from fathom.kernels.base import Kernel
 from fathom.kernels.syntax import parse
 from fathom.predictive import Predictive
 from fathom.streams.change import Meaning
-from fathom.streams.online import WARM, Online, Plan, learnt_from
+from fathom.streams.online import WARM, Online, Plan, learnt_from, spread_so_far
 
 if TYPE_CHECKING:
     from fathom.base.arrays import Rows
@@ -257,12 +257,3 @@ class OnlineGPRegressor(MultiOutputMixin, RegressorMixin, Predicts, Estimator):
         model.learnt_ = Online.restored(description["learnt"], arrays, n_inputs)
         model._waiting = model._none(len(model.scaler_.y_mean))
         return model
-
-
-def spread_so_far(Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and variance (P) of a further row, from the rows (n, P) so far; 0 and 1 before there is any."""
-    n = (~np.isnan(Y)).sum(0)
-    mean = np.nansum(Y, 0) / np.maximum(n, 1)
-    var = np.nansum((Y - mean) ** 2, 0) / np.maximum(n - 1, 1)
-    wide = np.where(var > 0, var, np.maximum(mean**2, 1.0))  # of one row, or of equal ones
-    return mean, np.where(n > 0, wide * (1 + 1 / np.maximum(n, 1)), 1.0)

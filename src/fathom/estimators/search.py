@@ -10,17 +10,19 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from fathom.base import linalg
 from fathom.base.arrays import Array, RandomState, seed_of
+from fathom.base.budget import Budget
 from fathom.base.execute import BACKENDS, Executor, executor
 from fathom.base.files import Facts
 from fathom.base.parameters import PATH, RANDOM_STATE, Constraints, Each, Integer, Number, check_parameters
 from fathom.base.stored import entries, entry
 from fathom.data.columns import Columns
 from fathom.data.dataset import Dataset
+from fathom.data.holidays import Holidays
 from fathom.estimators.exact import ExactRegressor
 from fathom.estimators.given import standard
 from fathom.gp.evidence import Mean
 from fathom.gp.learn import posterior_of
-from fathom.kernels.algebra import bind
+from fathom.kernels.algebra import bind, rescale
 from fathom.kernels.syntax import parse, to_text
 from fathom.predictive import Predictive
 from fathom.process import Process
@@ -34,6 +36,8 @@ from fathom.search.trace import Trace
 if TYPE_CHECKING:
     from fathom.base.arrays import Rows
     from fathom.report.contents import Report
+
+AVERAGING, MOST_AVERAGING = 0.1, 60.0  # of a time limit, kept for past forecasts; and seconds
 
 
 class KernelSearch(ExactRegressor):
@@ -52,10 +56,15 @@ class KernelSearch(ExactRegressor):
     beam : int
         Kernels expanded at each level.
     time_limit : seconds, or None
-        What is left of it when the search has ended goes to further searches with other seeds.
+        How long `fit` may take: the level at work then ends with what it has found. A share is kept for the average.
+    paths : int
+        Searches with other seeds, one after the other, of which the best counts.
     n_jobs, backend, address : where candidates are fitted: in this process, in others ("processes"), or on a Dask or
         Ray cluster at an address. The answer does not depend on it.
     trace_path : where the path is written after every level; the same search resumes from it.
+    calendar : for each input the periods, in its own units, at which a cycle is expected, such as `Dataset.calendar`
+        A fitted period near one of them is set to it unless the evidence objects.
+    terms : kernels, as text in the units of the inputs, that may join the sum as they stand; variances are learnt
     random_state : int, Generator, RandomState or None
         Same seed, same answer; None is a new one every time, or that of the trace that the search resumes from.
 
@@ -73,10 +82,13 @@ class KernelSearch(ExactRegressor):
         "criterion": get_args(Criterion),
         "beam": [Integer(1)],
         "time_limit": [None, Number(above=0)],
+        "paths": [Integer(1)],
         "n_jobs": [None, -1, Integer(1)],
         "backend": BACKENDS,
         "address": [None, str],
         "trace_path": PATH,
+        "calendar": [Each("tuples of periods, one for each input", [Each("periods", [Number(above=0)])])],
+        "terms": [Each("texts of kernels", [str])],
         "random_state": RANDOM_STATE,
     }
 
@@ -89,10 +101,13 @@ class KernelSearch(ExactRegressor):
         *,
         beam: int = 1,
         time_limit: float | None = None,
+        paths: int = 1,
         n_jobs: int | None = None,
         backend: str = "processes",
         address: str | None = None,
         trace_path: str | Path | None = None,
+        calendar: tuple[tuple[float, ...], ...] = (),
+        terms: tuple[str, ...] = (),
         random_state: RandomState = None,
     ):
         self.depth = depth
@@ -101,15 +116,19 @@ class KernelSearch(ExactRegressor):
         self.criterion = criterion
         self.beam = beam
         self.time_limit = time_limit
+        self.paths = paths
         self.n_jobs = n_jobs
         self.backend = backend
         self.address = address
         self.trace_path = trace_path
+        self.calendar = calendar
+        self.terms = terms
         self.random_state = random_state
 
     def fit(self, X: Rows, y: Rows, on_level: OnLevel | None = None, on_stage: OnStage | None = None) -> Self:
         """Search for the kernel of inputs X (N, D) and one output y (N)."""
         check_parameters(self)
+        budget = Budget.of(self.time_limit)
         inputs, y = self._checked(X, y)
         if y.ndim == 2 and y.shape[1] > 1:
             raise ValueError(f"KernelSearch explains one output, y has {y.shape[1]}: choose a column")
@@ -124,19 +143,29 @@ class KernelSearch(ExactRegressor):
                 Y_std[:, 0],
                 self._search_settings(X_std.shape[1], self._seed(path)),
                 pool,
-                time_limit=self.time_limit,
+                time_limit=budget.less(_for_average(self.time_limit, X_std.shape[1])),
+                paths=self.paths,
                 trace_path=path,
                 on_level=on_level,
                 on_stage=on_stage,
             )
             self.result_ = None
             self._set_posterior(posterior_of(self.trace_.best.parsed(), X_std, Y_std, "zero"))
-            self._remember(*self._members(X_std, Y_std[:, 0], pool), X_std, Y_std)
+            self._remember(*self._members(X_std, Y_std[:, 0], pool, budget), X_std, Y_std)
         return self
 
     def _search_settings(self, n_inputs: int, seed: int) -> Settings:
-        grammar = default_grammar(n_inputs, self.variant, tuple(self.base))  # type: ignore[arg-type]
-        return Settings(grammar, self.depth, self.criterion, self.beam, seed)  # type: ignore[arg-type]
+        s, known = self.scaler_, [bind(parse(term), self._names() or n_inputs) for term in self.terms]
+        terms = tuple(to_text(rescale(term, -s.x_mean / s.x_sd, 1 / s.x_sd)) for term in known)
+        grammar = default_grammar(n_inputs, self.variant, tuple(self.base), terms)  # type: ignore[arg-type]
+        return Settings(grammar, self.depth, self.criterion, self.beam, seed, calendar=self._calendar(n_inputs))  # type: ignore[arg-type]
+
+    def _calendar(self, n_inputs: int) -> tuple[tuple[float, ...], ...]:
+        """The periods of the calendar in standard units."""
+        if len(self.calendar) not in (0, n_inputs):
+            raise ValueError(f"calendar has periods for {len(self.calendar)} inputs, not {n_inputs}: give () for some")
+        spread = self.scaler_.x_sd.tolist()
+        return tuple(tuple(p / sd for p in own) for own, sd in zip(self.calendar, spread, strict=False))
 
     def _seed(self, trace: Path | None) -> int:
         """The seed of the search; one that is left open is that of the trace to resume from."""
@@ -144,12 +173,15 @@ class KernelSearch(ExactRegressor):
             return int(Trace.read(trace).settings["seed"])
         return seed_of(self.random_state)
 
-    def _members(self, X: np.ndarray, y: np.ndarray, pool: Executor) -> tuple[list[Member], float]:
+    def _members(
+        self, X: np.ndarray, y: np.ndarray, pool: Executor, budget: Budget | None = None
+    ) -> tuple[list[Member], float]:
         """The winner and its near-ties, with weights from past forecasts when there is one input to look back along."""
         models = (self.trace_.best, *self.trace_.near_ties())
         kernels = [model.parsed() for model in models]
         if X.shape[1] == 1:
-            return members_of(kernels, X, y, pool)
+            here = self.trace_.status == "time limit"  # there is no time to start workers again
+            return members_of(kernels, X, y, executor("serial") if here else pool, budget)
         weights = np.exp(-0.5 * (np.array([m.score for m in models]) - models[0].score))
         weights = weights / weights.sum()
         return [Member(k, float(w), i, False) for i, (k, w) in enumerate(zip(kernels, weights, strict=True))], 1.0
@@ -202,6 +234,7 @@ class KernelSearch(ExactRegressor):
             time=c.time,
             time_kind=kind,
             rule=c.rule,
+            holidays=Holidays(c.holidays) if c.holidays else None,
             source="the data of the model",
         )
 
@@ -215,6 +248,8 @@ class KernelSearch(ExactRegressor):
         return {
             **self.get_params(),
             "base": list(self.base),
+            "calendar": [list(own) for own in self.calendar],
+            "terms": list(self.terms),
             "trace_path": path,
             "random_state": self.trace_.settings["seed"],
         }
@@ -227,12 +262,18 @@ class KernelSearch(ExactRegressor):
     @classmethod
     def from_state(cls, description: Facts, arrays: dict[str, np.ndarray]) -> Self:
         model = super().from_state(description, arrays)
-        model.base = tuple(model.base)
+        model.base, model.terms = tuple(model.base), tuple(model.terms)
+        model.calendar = tuple(map(tuple, model.calendar))
         model.trace_ = Trace.from_json(entry(description, "trace", str))
         X, Y = arrays["X"], arrays["Y"]
         members = [_member(told, X.shape[1]) for told in entries(description, "members", list)]
         model._remember(members, entry(description, "caution", float), X, Y)
         return model
+
+
+def _for_average(limit: float | None, n_inputs: int) -> float:
+    """Seconds that the search leaves for looking back at past forecasts."""
+    return 0.0 if limit is None or n_inputs > 1 else min(AVERAGING * limit, MOST_AVERAGING)
 
 
 def _member(told: list[object], n_inputs: int) -> Member:

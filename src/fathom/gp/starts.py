@@ -27,7 +27,7 @@ NOISE_FLOOR = 1e-6  # of the variance of y
 MOST = 600  # rows beyond which the Lomb–Scargle periodogram takes seconds
 MOST_FREQUENCIES = 20_000  # of it
 CELLS = 4  # of the grid of a faster one, to the median step
-MOST_CELLS = 1_000_000  # of that grid: a few far rows would make it as long as memory
+MOST_CELLS = 64  # of that grid for each row: one row far from the others would make it as long as memory
 
 
 @dataclass
@@ -252,7 +252,7 @@ def _bounds(node: Kernel, slot: Slot, column: Column) -> tuple[float, float]:
         ("period", "length"): (1.5 * step, 2 * span),
         ("frequency", "frequency"): (1e-3 / span, 1 / step),
         ("steepness", "frequency"): (1 / span, 1e3 / span),
-        ("width", "length"): (2 * step, span),
+        ("width", "length"): (min(2 * step, span), span),
         ("alpha", "number"): (1e-2, 1e3),
         ("weight", "number"): (1e-6, 1e6),
     }
@@ -274,7 +274,7 @@ def binned_peaks(x: np.ndarray, y: np.ndarray, n: int) -> np.ndarray:
     Scargle for all periods of more than a few steps.
     """
     span = float(np.ptp(x))
-    step = max(float(np.median(np.diff(np.unique(x)))) / CELLS, span / MOST_CELLS)
+    step = max(float(np.median(np.diff(np.unique(x)))) / CELLS, span / (MOST_CELLS * len(x)))
     slope, level = np.polyfit(x, y, 1)
     sums = np.bincount(np.round((x - x.min()) / step).astype(int), weights=y - slope * x - level)
     size = fft.next_fast_len(10 * len(sums), real=True)  # as fine as 0.1/span

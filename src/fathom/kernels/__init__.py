@@ -17,7 +17,7 @@ _HOMES = {
     "base": ("Kernel", "Leaf", "Parameter", "walk"),
     "stationary": ("C", "WN", "Per", "MacKay", "Cos", "SM"),
     "radial": ("SE", "RQ", "Matern12", "Matern32", "Matern52"),
-    "nonstationary": ("Lin", "Before", "After", "Inside", "Outside"),
+    "nonstationary": ("Lin", "Before", "After", "Inside", "Outside", "Days"),
     "dense": ("Dense", "ArcCos"),
     "leaves": ("LEAVES", "is_noise", "register"),
     "combine": ("Sum", "Product", "ChangePoint", "ChangeWindow"),

@@ -177,7 +177,8 @@ def _add(a: L, b: L) -> L:
 def _multiply_se(a: SE, b: SE) -> SE:
     """exp(−s_a/2) exp(−s_b/2): precisions add."""
     lengthscale = (np.asarray(a.lengthscale) ** -2.0 + np.asarray(b.lengthscale) ** -2.0) ** -0.5
-    return a.replace(variance=a.variance * b.variance, lengthscale=lengthscale)
+    joint = a.replace(variance=a.variance * b.variance, lengthscale=lengthscale)
+    return joint._raw(**joint.__dict__ | {"fixed": a.fixed & b.fixed})
 
 
 def _absorb_into_noise(factors: list[Kernel]) -> list[Kernel]:

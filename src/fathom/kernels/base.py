@@ -63,6 +63,7 @@ class Kernel:
     operands: ClassVar[int | None] = 0  # kernels it is made from; None for one or more
     chooses_inputs: ClassVar[bool] = True
     given: frozenset[str] = frozenset()  # parameters the caller named; a fit starts from them, equality ignores it
+    fixed: frozenset[str] = frozenset()  # parameters that keep their values in every fit, and do not count as free
     __slots__ = ("__dict__", "__weakref__")
 
     inputs: tuple[int | str, ...] | None
@@ -116,6 +117,16 @@ class Kernel:
                 fields[p.name] = checked(self.name, p, changes[p.name])
         return self._raw(**fields)
 
+    def fix(self, *names: str) -> Self:
+        """A copy in which these parameters keep their values: no fit learns them, and BIC does not count them."""
+        learnt = [p.name for p in self.parameters if p.kind != "fixed" and p.name != "variance"]
+        for name in names:
+            if name == "variance" and self.has_variance():
+                raise ValueError(f"the variance of {self.name} cannot be fixed: products share one scale")
+            if name not in learnt:
+                raise ValueError(f"{self.name} has no parameter {name!r} to fix: it has {', '.join(learnt) or 'none'}")
+        return self._raw(**{**self.__dict__, "fixed": self.fixed | set(names)})
+
     @classmethod
     def _raw(cls, **fields: object) -> Self:
         """Build without checks: for internal copies and for JAX, which rebuilds nodes around tracers."""
@@ -150,6 +161,8 @@ class Kernel:
         if not isinstance(other, Kernel):
             return NotImplemented
         if self.structure() != other.structure():
+            return False
+        if any(a.fixed != b.fixed for a, b in zip(walk(self), walk(other), strict=True)):
             return False
         return all(
             np.array_equal(np.asarray(a), np.asarray(b))

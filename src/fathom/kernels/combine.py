@@ -119,7 +119,8 @@ class Switch(Kernel):
     def weights(self) -> tuple[RankOne, RankOne]:
         """The rank-one kernels that multiply the first and the second operand."""
         fields = {p.name: getattr(self, p.name) for p in self.parameters}
-        first, second = (side._raw(variance=1.0, inputs=self.inputs, children=(), **fields) for side in self.sides)
+        own = {"inputs": self.inputs, "children": (), "fixed": self.fixed, "variance": 1.0}
+        first, second = (side._raw(**own, **fields) for side in self.sides)
         return first, second
 
     def as_sum(self) -> Kernel:

@@ -8,20 +8,20 @@ from typing import TypeVar
 from fathom.kernels.base import Kernel, Leaf
 from fathom.kernels.combine import ChangePoint, ChangeWindow, Operator, Product, Switch
 from fathom.kernels.dense import ArcCos
-from fathom.kernels.nonstationary import After, Before, Inside, Lin, Outside
+from fathom.kernels.nonstationary import After, Before, Days, Inside, Lin, Outside
 from fathom.kernels.radial import RQ, SE, Matern12, Matern32, Matern52
 from fathom.kernels.stationary import SM, WN, C, Cos, MacKay, Per
 
 # fmt: off
 __all__ = [
-    "KNOWN", "LEAVES", "RQ", "SE", "SM", "WN", "After", "ArcCos", "Before", "C", "Cos", "Inside", "Lin", "MacKay",
-    "Matern12", "Matern32", "Matern52", "Outside", "Per", "is_noise", "register",
+    "KNOWN", "LEAVES", "RQ", "SE", "SM", "WN", "After", "ArcCos", "Before", "C", "Cos", "Days", "Inside", "Lin",
+    "MacKay", "Matern12", "Matern32", "Matern52", "Outside", "Per", "is_noise", "register",
 ]
 # fmt: on
 
 LEAVES: tuple[type[Leaf], ...] = (
     *(SE, RQ, Matern12, Matern32, Matern52, Per, MacKay, Cos, SM),
-    *(Lin, ArcCos, C, WN, Before, After, Inside, Outside),
+    *(Lin, ArcCos, C, WN, Before, After, Inside, Outside, Days),
 )
 KNOWN: dict[str, type[Kernel]] = {leaf.name: leaf for leaf in LEAVES} | {"CP": ChangePoint, "CW": ChangeWindow}
 

@@ -1,4 +1,4 @@
-"""Base kernels of rank one: lines, steps and windows, which multiply a function by a weight.
+"""Base kernels of rank one: lines, steps, windows and lists of days, which multiply a function by a weight.
 
 As in `stationary.py`, each states its weight for NumPy and JAX (`weight`) and again with slopes (`weight_slopes`).
 """
@@ -124,3 +124,22 @@ class Outside(Inside):
     def weight_slopes(self, x: np.ndarray) -> tuple[np.ndarray, Slopes]:
         w, slopes = super().weight_slopes(x)
         return 1 - w, {name: -slope for name, slope in slopes.items()}
+
+
+class Days(RankOne):
+    """1 on the stretches from each of `starts` to its entry in `ends`, 0 elsewhere: days that are known in advance."""
+
+    name = "Days"
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        VARIANCE,
+        Parameter("starts", "fixed", "location", (0.0,), size="list"),
+        Parameter("ends", "fixed", "location", (1.0,), size="list"),
+    )
+
+    def weight(self, x: Array, xp: Namespace) -> Array:
+        begun, over = (xp.sort(xp.atleast_1d(xp.asarray(v))) for v in (self.starts, self.ends))
+        inside = xp.searchsorted(begun, x, side="right") > xp.searchsorted(over, x, side="right")
+        return xp.where(inside, 1.0, 0.0)
+
+    def weight_slopes(self, x: np.ndarray) -> tuple[np.ndarray, Slopes]:
+        return self.weight(x, np), {}

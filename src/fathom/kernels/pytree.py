@@ -15,7 +15,8 @@ from fathom.kernels.base import Kernel
 from fathom.kernels.combine import Product, Sum
 from fathom.kernels.leaves import KNOWN
 
-Structure = tuple[tuple[int | str, ...] | None, tuple[object, ...]]  # chosen inputs, and static fields
+# chosen inputs, static fields, and which parameters are fixed
+Structure = tuple[tuple[int | str, ...] | None, tuple[object, ...], frozenset[str]]
 
 
 def _fields(node: type[Kernel]) -> tuple[str, ...]:
@@ -27,12 +28,12 @@ def register(node: type[Kernel]) -> None:
 
     def flatten_with_keys(kernel: Kernel) -> tuple[list[tuple[object, Array]], Structure]:
         keyed = [(jax.tree_util.GetAttrKey(f), getattr(kernel, f)) for f in _fields(node)]
-        return keyed, (kernel.inputs, tuple(getattr(kernel, f) for f in node.static))
+        return keyed, (kernel.inputs, tuple(getattr(kernel, f) for f in node.static), kernel.fixed)
 
     def unflatten(structure: Structure, values: Iterable[Array]) -> Kernel:
-        inputs, statics = structure
+        inputs, statics, fixed = structure
         fields = dict(zip(_fields(node), values, strict=True)) | dict(zip(node.static, statics, strict=True))
-        return node._raw(inputs=inputs, **fields)
+        return node._raw(inputs=inputs, fixed=fixed, **fields)
 
     jax.tree_util.register_pytree_with_keys(node, flatten_with_keys, unflatten)
 

@@ -4,9 +4,9 @@
     product = factor { "*" factor }
     factor  = ( "(" kernel ")" | NAME ) [ "[" inputs "]" ] [ "(" arguments ")" ]
 
-Arguments are kernels (of CP, CW and others made from kernels) and `parameter=value`; inputs are column numbers or
-names. A parameter that nobody set is not printed. What is read has limits, so that reading takes a second at most and
-whatever walks over the tree may recurse.
+Arguments are kernels (of CP, CW and others made from kernels) and `parameter=value`, or `parameter=value fixed` for
+one that no fit may change; inputs are column numbers or names. A parameter that nobody set is not printed. What is read
+has limits, so that reading takes a second at most and whatever walks over the tree may recurse.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ def to_text(kernel: Kernel, values: bool = True) -> str:
     arguments = [to_text(child, values) for child in kernel.children]
     arguments += [f"{field}={getattr(kernel, field)}" for field in kernel.static if not _is_default(kernel, field)]
     for p in kernel.parameters if values else ():
-        value = getattr(kernel, p.name)
-        if p.name in kernel.given or not np.array_equal(_array(value), np.asarray(p.default)):
-            arguments.append(f"{p.name}={_number_text(value)}")
+        value, fixed = getattr(kernel, p.name), p.name in kernel.fixed
+        if fixed or p.name in kernel.given or not np.array_equal(_array(value), np.asarray(p.default)):
+            arguments.append(f"{p.name}={_number_text(value)}{' fixed' if fixed else ''}")
     chosen = "" if kernel.inputs is None else f"[{', '.join(_input_text(i) for i in kernel.inputs)}]"
     return kernel.name + chosen + (f"({', '.join(arguments)})" if arguments else "")
 
@@ -82,6 +82,11 @@ def _input_text(i: int | str) -> str:
     if isinstance(i, int):
         return str(i)
     return i if re.fullmatch(r"[^\W\d]\w*", i) else '"' + i.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def shortened(text: str) -> str:
+    """The text of a kernel with long lists cut short: for reading, not for parsing."""
+    return re.sub(r"\[([^\[\], ]+), [^\[\]]{60,}, ([^\[\], ]+)\]", r"[\1, …, \2]", text)
 
 
 # -- parsing -----------------------------------------------------------------------------------------------------
@@ -180,11 +185,11 @@ class _Reader:
             self.refuse(f"more than {MOST} kernels {self.here()}")
         self.advance()
         inputs = self.inputs()
-        operands, values = self.arguments()
+        operands, values, fixed = self.arguments()
         try:
             node.check_names(values)
             node.check_operands(operands)
-            return node(*operands, inputs=inputs, **values)
+            return node(*operands, inputs=inputs, **values).fix(*fixed)
         except ValueError as problem:
             self.refuse(f"{problem} (at position {start + 1})")
 
@@ -208,11 +213,13 @@ class _Reader:
             self.fail("an input: a column number or name")
         return self.advance()
 
-    def arguments(self) -> tuple[list[Kernel], dict[str, Array]]:
+    def arguments(self) -> tuple[list[Kernel], dict[str, Array], list[str]]:
+        """Operands, values of parameters, and which of these are fixed."""
         operands: list[Kernel] = []
         values: dict[str, Array] = {}
+        fixed: list[str] = []
         if not self.take("(") or self.take(")"):
-            return operands, values
+            return operands, values, fixed
         self.enter()
         while True:
             if self.kind == "name" and self.token not in KNOWN and self.token not in LONG:
@@ -221,12 +228,15 @@ class _Reader:
                 name = self.advance()
                 self.need("=")
                 values[name] = self.value()
+                if self.kind == "name" and self.token == "fixed":
+                    self.advance()
+                    fixed.append(name)
             else:
                 operands.append(self.sum())
             if not self.take(","):
                 self.depth -= 1
                 self.need(")")
-                return operands, values
+                return operands, values, fixed
 
     def value(self) -> Array:
         """A number, or a list of numbers."""

@@ -6,8 +6,9 @@ its scale pinned: the vector has exactly as many entries as the kernel has effec
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,7 +35,7 @@ def slots(kernel: Kernel) -> tuple[Slot, ...]:
     start = 0
     for index, (node, pinned) in enumerate(_walk_pinned(kernel, False)):
         for p in node.parameters:
-            if p.kind == "fixed" or (pinned and p.name == "variance"):
+            if p.kind == "fixed" or p.name in node.fixed or (pinned and p.name == "variance"):
                 continue
             shape = np.shape(getattr(node, p.name))
             held = 1 if (p.size == "list" and p.name == "weight") else 0
@@ -82,11 +83,15 @@ def from_vector(kernel: Kernel, vector: Array, where: tuple[Slot, ...] | None = 
             flat = xp.concatenate([head, flat])
         value = xp.reshape(flat, slot.shape)
         changes.setdefault(slot.node, {})[slot.parameter.name] = value if slot.shape else value[()]
-    counter = iter(range(len(nodes)))
-    return _rebuild(kernel, changes, counter)
+    return with_fields(kernel, changes)
 
 
-def _rebuild(node: Kernel, changes: dict[int, dict[str, Array]], counter: Iterator[int]) -> Kernel:
+def with_fields(kernel: Kernel, changes: Mapping[int, Mapping[str, object]]) -> Kernel:
+    """The kernel with some fields of some nodes, numbered as `walk` does, replaced without checks."""
+    return _rebuild(kernel, changes, itertools.count())
+
+
+def _rebuild(node: Kernel, changes: Mapping[int, Mapping[str, object]], counter: Iterator[int]) -> Kernel:
     fields = {**node.__dict__, **changes.get(next(counter), {})}
     if node.children:
         fields["children"] = tuple(_rebuild(child, changes, counter) for child in node.children)

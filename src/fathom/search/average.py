@@ -19,7 +19,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import brentq
 
-from fathom.base.execute import Executor
+from fathom.base.budget import Budget
+from fathom.base.execute import OVER, Executor
 from fathom.base.linalg import NotPositiveDefinite
 from fathom.base.optimise import Space, maximise
 from fathom.gp.evidence import Evidence
@@ -71,22 +72,29 @@ class View(NamedTuple):
     past: Past
 
 
-def members_of(kernels: list[Kernel], X: np.ndarray, y: np.ndarray, pool: Executor) -> tuple[list[Member], float]:
+def members_of(
+    kernels: list[Kernel], X: np.ndarray, y: np.ndarray, pool: Executor, budget: Budget | None = None
+) -> tuple[list[Member], float]:
     """The models that forecast a series, their weights summing to one, and the caution: how many times the variance
-    of the function should be what they say, beyond the data."""
+    of the function should be what they say, beyond the data.
+
+    Those for which the budget leaves no time take no part; without the first of all, which is the best, none but it.
+    """
     order = np.argsort(X[:, 0], kind="stable")[-ROWS:]
     X, y = X[order], y[order]
     within = list(enumerate(kernels[:MOST]))
     twins = [(place, twin(kernel, float(np.ptp(X)))) for place, kernel in within]
     asked = [(place, k, False) for place, k in within] + [(place, k, True) for place, k in twins if k is not None]
-    outcomes = pool.map(look_back, [(kernel, persistent) for _, kernel, persistent in asked], shared=(X, y))
+    outcomes = pool.map(
+        look_back, [(kernel, persistent) for _, kernel, persistent in asked], shared=(X, y), budget=budget
+    )
     seen = {
         (place, persistent): outcome.value
         for (place, _, persistent), outcome in zip(asked, outcomes, strict=True)
         if outcome.error is None and outcome.value is not None
     }
     heard = {key: seen[key] for key in seen if not _preferred(seen.get((key[0], True)), seen[key])}
-    if not heard:
+    if not heard or outcomes[0].error == OVER:
         return [Member(kernels[0], 1.0, 0, False)], 1.0
     past = [view.past for view in heard.values()]
     weights = weights_of(past)

@@ -14,9 +14,10 @@ from itertools import combinations
 from typing import Literal
 
 from fathom.kernels.algebra import canonical, distribute, scale
-from fathom.kernels.base import Kernel, Leaf
+from fathom.kernels.base import Kernel, Leaf, walk
 from fathom.kernels.combine import ChangePoint, ChangeWindow, Operator, Sum, Switch, join
 from fathom.kernels.leaves import RQ, SE, SM, WN, C, Cos, Lin, Per, is_noise
+from fathom.kernels.syntax import parse
 from fathom.kernels.vector import n_free
 
 Variant = Literal["interpretability", "accuracy"]
@@ -105,6 +106,12 @@ def add_interaction(S: Kernel, grammar: Grammar) -> Iterator[Kernel]:
         yield from (S + leaf(inputs=i) * leaf(inputs=j) for i, j in combinations(grammar.inputs(), 2))
 
 
+def add_term(S: Kernel, grammar: Grammar) -> Iterator[Kernel]:
+    """𝒮 → 𝒮 + a term that the caller knows of, unless 𝒮 has it in some form"""
+    known = {node.structure() for node in walk(S)}
+    return (S + term for term in map(parse, grammar.terms) if term.structure() not in known)
+
+
 def push(S: Kernel, grammar: Grammar) -> Iterator[Kernel]:
     """𝒮 + CW(𝒮₁, 𝒮₂) → CW(𝒮₁ + 𝒮, 𝒮₂), CW(𝒮₁, 𝒮₂ + 𝒮); two switches of a kind merge into the first. Ours: distributing
     products copies windows, and without this the copies never become one again"""
@@ -142,8 +149,10 @@ RULES: dict[str, Rule] = {  # of two ways to the same structure the first is kep
     "add cycle": add_cycle,
     "push": push,
     "add interaction": add_interaction,
+    "add term": add_term,
 }
-SEVERAL = ("drop", "add", "add interaction", "multiply", "replace")  # rules for several inputs
+SEVERAL = ("drop", "add", "add interaction", "multiply", "replace", "add term")  # rules for several inputs
+WHOLE = (add_interaction, add_term)  # rules for the whole expression only
 
 
 # -- the grammar -------------------------------------------------------------------------------------------------
@@ -159,6 +168,7 @@ class Grammar:
     variant: Variant = "interpretability"
     max_parameters: int = 30
     max_nesting: int = 2  # of changepoints and windows
+    terms: tuple[str, ...] = ()  # kernels that may join the sum as they stand
 
     def __post_init__(self) -> None:
         for kind, names, known in (("base kernel", self.base, BASES), ("rule", self.rules, RULES)):
@@ -181,10 +191,10 @@ class Grammar:
             yield from (leaf(inputs=i) for i in self.inputs()) if name not in ("C", "WN") else (leaf(),)
 
 
-def default_grammar(n_inputs: int, variant: Variant, base: tuple[str, ...]) -> Grammar:
+def default_grammar(n_inputs: int, variant: Variant, base: tuple[str, ...], terms: tuple[str, ...] = ()) -> Grammar:
     """All rules for a single input; C.1 to C.3, interactions and dropping for several: nothing switches along them."""
     rules = Grammar.rules if n_inputs == 1 else SEVERAL
-    return Grammar(base=base, rules=rules, n_inputs=n_inputs, variant=variant)
+    return Grammar(base=base, rules=rules, n_inputs=n_inputs, variant=variant, terms=terms)
 
 
 def baseline(name: str, n_inputs: int = 1) -> Grammar:
@@ -232,9 +242,9 @@ def everywhere(kernel: Kernel, rule: Rule, grammar: Grammar) -> Iterator[Kernel]
         for pair in combinations(range(len(kernel.children)), 2):
             rest = [child for i, child in enumerate(kernel.children) if i not in pair]
             together = type(kernel)(tuple(kernel.children[i] for i in pair))
-            if rule not in (add, add_cycle, add_interaction, drop, collapse):  # these say nothing new of a part
+            if rule not in (add, add_cycle, *WHOLE, drop, collapse):  # these say nothing new of a part
                 yield from (type(kernel)((*rest, new)) for new in rule(together, grammar))
-    for i, child in enumerate(kernel.children if rule is not add_interaction else ()):
+    for i, child in enumerate(kernel.children if rule not in WHOLE else ()):
         for new in everywhere(child, rule, grammar):
             children = (*kernel.children[:i], new, *kernel.children[i + 1 :])
             yield type(kernel)(children) if isinstance(kernel, Operator) else kernel.replace(children=children)

@@ -40,7 +40,11 @@ def guarded_space(kernel: Kernel, X: np.ndarray) -> Callable[[np.ndarray], Space
     where, columns = space(kernel, X), columns_of(X, np.zeros(len(X)))
     nodes, modulators = list(walk(kernel)), modulating_lines(kernel)
     starts = {(slot.node, slot.parameter.name): slot.start for slot in slots(kernel)}
-    cycles = [(starts[memory, "lengthscale"], starts[cycle, "period"]) for memory, cycle in drifting_cycles(kernel)]
+    cycles = [
+        (starts[memory, "lengthscale"], starts.get((cycle, "period")), math.log(nodes[cycle].period))
+        for memory, cycle in drifting_cycles(kernel)
+        if (memory, "lengthscale") in starts
+    ]
     placed = [(slot, nodes[slot.node]) for slot in slots(kernel)]
     seen = [columns[int(node.inputs[0]) if node.inputs else 0] for _, node in placed]
 
@@ -50,8 +54,8 @@ def guarded_space(kernel: Kernel, X: np.ndarray) -> Callable[[np.ndarray], Space
             limits = _limits(node, slot, column, slot.node in modulators, vector[slot.start])
             if limits is not None:
                 bounds[slot.start : slot.start + slot.size] = limits
-        for memory, period in cycles:
-            bounds[memory, 0] = max(bounds[memory, 0], vector[period])
+        for memory, free, fixed in cycles:
+            bounds[memory, 0] = max(bounds[memory, 0], fixed if free is None else vector[free])
         return Space(where.scales, bounds)
 
     return at
@@ -68,7 +72,7 @@ def _limits(node: Kernel, slot: Slot, column: Column, modulates: bool, value: fl
     if name == "steepness":
         return math.log(10 / span), math.log(1e3 / span)
     if name == "width":
-        return math.log(max(3 * step, 0.02 * span)), math.log(0.5 * span)
+        return math.log(min(max(3 * step, 0.02 * span), 0.5 * span)), math.log(0.5 * span)
     if name == "period":
         return math.log(min(4 * step, span / 2)), math.log(span / SHOWN)
     return None

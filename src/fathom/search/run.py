@@ -22,10 +22,13 @@ from typing import Any
 
 import numpy as np
 
-from fathom.base.execute import Executor, executor
+from fathom.base.budget import Budget
+from fathom.base.execute import OVER, Executor, Outcome, executor
+from fathom.base.files import Facts
 from fathom.base.optimise import FAILED
 from fathom.kernels.base import Kernel
 from fathom.kernels.leaves import WN
+from fathom.search.calendar import settle
 from fathom.search.criteria import bounded, judge
 from fathom.search.grammar import Grammar, expand, normal_form
 from fathom.search.inducing import inducing_rows, process_of
@@ -61,6 +64,7 @@ LARGE_RACE: Race = ((20, 0.25, SCREEN), (12, 0.08, None), (35, 0.05, None), (25,
 FINALISTS = 4
 CYCLES = {"Per", "Cos", "SM"}  # base kernels that need to know of periods
 SHAKEN = 30  # iterations of a winner's climbs from other lengthscales
+SETTLE = 30  # and of a finalist's with a period held
 BUFFER, STEPS = 8, 10  # kept whatever their upper bound; steps that tighten it
 
 
@@ -74,6 +78,7 @@ class Settings:
     beam: int = 1
     seed: int = 0
     patience: float = BARE_MENTION  # a level must gain more than this
+    calendar: tuple[tuple[float, ...], ...] = ()  # periods of the calendar, for each input, in its standard units
 
     def key(self, X: np.ndarray, y: np.ndarray) -> str:
         """Names this search of these data."""
@@ -93,36 +98,38 @@ def search(
     settings: Settings,
     pool: Executor,
     *,
-    time_limit: float | None = None,
+    time_limit: Budget | float | None = None,
+    paths: int = 1,
     trace_path: Path | None = None,
     on_level: OnLevel | None = None,
     on_stage: OnStage | None = None,
 ) -> Trace:
     """The best kernels for standardised data, and the path to them; resumes from `trace_path` if it is its own.
 
-    Greedy paths are chaotic: time that is left when one has ended goes to further paths with other seeds.
+    Greedy paths are chaotic: several `paths` with other seeds may find more. A level that the time limit cuts short
+    counts with what it has found, but goes into no file: resumed, it is done again as a whole.
     """
-    begun = time.monotonic()
-    deadline = begun + (np.inf if time_limit is None else time_limit)
+    budget = time_limit if isinstance(time_limit, Budget) else Budget.of(time_limit)
 
     def path(settings: Settings, known: Trace | None, own_file: bool) -> Trace:
-        run = _Run(X, y, settings, pool, deadline, on_stage)
+        run = _Run(X, y, settings, pool, budget, on_stage)
         trace = known or run.opening()
         while trace.status == "running":
-            trace = run.level(trace)
+            before, trace = trace, run.level(trace)
             if own_file and trace_path is not None:
-                trace.write(trace_path)
+                (replace(before, status=trace.status) if run.cut else trace).write(trace_path)
             if on_level is not None:
                 on_level(trace)
         return trace
 
-    known = _resumed(trace_path, settings.key(X, y))
-    if known is not None and known.status != "running":
-        return known
-    best = path(settings, known, own_file=True)
-    while time_limit is not None and deadline - time.monotonic() > (time.monotonic() - begun) / best.paths:
+    best = _resumed(trace_path, settings.key(X, y))
+    if best is None or best.status == "running":
+        best = path(settings, best, own_file=True)
+    while best.paths < paths and best.status != "time limit":
         other = path(replace(settings, seed=settings.seed + best.paths), None, own_file=False)
         best = best.joined(other)
+        if other.status == "time limit":
+            return replace(best, status="time limit")
         if trace_path is not None:
             best.write(trace_path)
     return best
@@ -146,11 +153,12 @@ class _Run:
         y: np.ndarray,
         settings: Settings,
         pool: Executor,
-        deadline: float,
+        budget: Budget,
         on_stage: OnStage | None,
     ):
         self.X, self.y, self.settings, self.pool = X, y, settings, pool
-        self.key, self.deadline, self.on_stage = settings.key(X, y), deadline, on_stage
+        self.key, self.budget, self.on_stage = settings.key(X, y), budget, on_stage
+        self.cut = False  # the level at work had no time to be done as a whole
         self.inducing = inducing_rows(X)
 
     def opening(self) -> Trace:
@@ -163,6 +171,8 @@ class _Run:
 
     def level(self, trace: Trace) -> Trace:
         """Expand the beam by one step and race what comes out; decide whether to go on."""
+        if self.budget.over():
+            return replace(trace, status="time limit")
         start, depth = time.monotonic(), len(trace.levels)
         last = trace.levels[-1]
         beam = [m.parsed() for m in (last.best, *last.runners_up)[: self.settings.beam]]
@@ -171,9 +181,11 @@ class _Run:
             for candidate in expand(parent, self.settings.grammar):
                 seen.setdefault(candidate.structure(), candidate)
         attempts = self.race(self.problem(beam[0]), list(seen.values()), depth)
-        if attempts is None:
+        if self.cut and not min(map(self.score, attempts)) < trace.lowest:
             return replace(trace, status="time limit")
         grown = self.extended(trace, attempts, depth, start)
+        if self.cut:
+            return replace(grown, status="time limit")
         if trace.lowest - grown.lowest <= self.settings.patience:
             return replace(grown, status="converged")
         return replace(grown, status="depth") if depth >= self.settings.depth else grown
@@ -184,11 +196,12 @@ class _Run:
         if CYCLES & set(self.settings.grammar.base):
             if parent is not None:
                 residual = self.y - process_of(parent, self.X, self.y).mean(self.X)[:, 0]
-            pools = tuple(period_pool(self.X[:, d], self.y, residual) for d in range(self.X.shape[1]))
-        return Problem(self.X, self.y, pools, self.key, self.inducing)
+            known = self.settings.calendar or ((),) * self.X.shape[1]
+            pools = tuple(period_pool(x, self.y, residual, own) for x, own in zip(self.X.T, known, strict=True))
+        return Problem(self.X, self.y, pools, self.key, self.inducing, calendar=self.settings.calendar)
 
-    def race(self, problem: Problem, kernels: list[Kernel], depth: int) -> list[Attempt] | None:
-        """All candidates, fitted as far as each deserves; None when the time is over."""
+    def race(self, problem: Problem, kernels: list[Kernel], depth: int) -> list[Attempt]:
+        """All candidates, fitted as far as each deserves and the time allows, the best first."""
         seeds = np.random.SeedSequence([self.settings.seed, depth]).generate_state(max(len(kernels), 1))
         attempts = [Attempt(kernel, int(seed)) for kernel, seed in zip(kernels, seeds, strict=False)]
         out: list[Attempt] = []
@@ -196,8 +209,8 @@ class _Run:
         race = LARGE_RACE if large else LONG_RACE if len(problem.y) > LONG else RACE
         race = WIDE_RACE if race is RACE and problem.X.shape[1] > 1 else race
         for stage, (iterations, share, rows) in enumerate(race):
-            if depth > 0 and time.monotonic() > self.deadline:  # noise alone is always fitted: there is an answer
-                return None
+            if self.cut:
+                break
             last = stage == len(race) - 1
             task = polish if last else partial(proceed if stage else begin, rows=rows)
             attempts = self._stage(task, problem, attempts, iterations, depth)
@@ -208,8 +221,12 @@ class _Run:
             if large and stage and not last:
                 attempts, hopeless = self.sandwich(problem, attempts, depth)
                 out += hopeless
-        if large and attempts:
+        if large and attempts and not self.cut:
             attempts[:1] = self._stage(retune, problem, attempts[:1], race[-1][0], depth)
+        if any(self.settings.calendar):
+            n = 1 if large or len(self.y) > LONG else len(attempts)  # a climb on many rows costs as much as all before
+            attempts[:n] = self._stage(partial(settle, which=self.rate), problem, attempts[:n], SETTLE, depth)
+            attempts.sort(key=self.racing)
         if race is RACE:
             attempts[:1] = self.shaken(problem, attempts[:1], depth)
         return sorted(self.judged(problem, attempts, depth) + out, key=self.score)
@@ -262,23 +279,30 @@ class _Run:
             if self.on_stage is not None:
                 self.on_stage(depth, done[0], len(attempts))
 
-        # noise alone is fitted here, before there is a worker: two that start one after the other take twice as long
+        # noise alone is fitted here, before there is a worker: two that start one after the other take twice as long;
+        # and whatever the limit, so that there is an answer
         pool = self.pool if depth else executor("serial")
-        outcomes = pool.map(_Step(task, iterations), attempts, shared=problem, on_done=tick)
+        limit: Facts = {"budget": self.budget} if depth and self.budget else {}
+        outcomes = pool.map(_Step(task, iterations), attempts, shared=problem, on_done=tick, **limit)
+        self.cut = self.cut or any(outcome.error == OVER for outcome in outcomes)
         return [
-            replace(attempt, reason=outcome.error) if outcome.error is not None else outcome.value
+            attempt if outcome.error == OVER and attempt.values else _result(attempt, outcome)
             for attempt, outcome in zip(attempts, outcomes, strict=True)
         ]
 
+    @property
+    def rate(self) -> Criterion:
+        """The criterion by which candidates race before they are judged."""
+        return "bic" if self.settings.criterion in JUDGED else self.settings.criterion
+
     def racing(self, attempt: Attempt) -> float:
         """What ranks candidates before they are judged."""
-        return criterion(attempt, len(self.y), "bic" if self.settings.criterion in JUDGED else self.settings.criterion)
+        return criterion(attempt, len(self.y), self.rate)
 
     def score(self, attempt: Attempt) -> float:
         return criterion(attempt, len(self.y), self.settings.criterion)
 
-    def extended(self, trace: Trace, attempts: list[Attempt] | None, depth: int, start: float) -> Trace:
-        attempts = attempts or []
+    def extended(self, trace: Trace, attempts: list[Attempt], depth: int, start: float) -> Trace:
         good = [a for a in attempts if np.isfinite(self.score(a))]
         models = [Model.of(a, self.score(a)) for a in good[:20]]
         if not models:
@@ -304,6 +328,12 @@ class _Step:
 
     def __call__(self, problem: Problem, attempt: Attempt) -> Attempt:
         return self.task(problem, attempt, self.iterations)
+
+
+def _result(attempt: Attempt, outcome: Outcome) -> Attempt:
+    """What became of a candidate: further fitted, or out with the reason."""
+    further: Attempt = outcome.value
+    return further if outcome.error is None else replace(attempt, reason=outcome.error)
 
 
 def _failures(attempts: list[Attempt]) -> dict[str, int]:

@@ -7,6 +7,7 @@ Everything here runs in worker processes, on standardised outputs with mean zero
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -52,6 +53,7 @@ class Problem:
     key: str  # names the data in a worker's cache
     inducing: np.ndarray | None = None  # rows that serve as inducing points, when there are too many for the evidence
     whole: np.ndarray | None = None  # all rows, when X is a part
+    calendar: tuple[tuple[float, ...], ...] = ()  # periods of the calendar, for each input
 
     @property
     def all_X(self) -> np.ndarray:
@@ -222,7 +224,8 @@ def retune(problem: Problem, attempt: Attempt, iterations: int) -> Attempt:
 
 def _retuned(problem: Problem, best: Attempt, iterations: int, every: bool = False) -> Attempt:
     """The best of a fit and its climbs from half and twice each new period, or every period."""
-    cycles = [n for n, node in enumerate(walk(best.kernel)) if isinstance(node, Per) and (every or not node.given)]
+    nodes = [(n, node) for n, node in enumerate(walk(best.kernel)) if isinstance(node, Per) and not node.fixed]
+    cycles = [n for n, node in nodes if every or not node.given]
     for vector in _harmonics(best, cycles) if problem.inducing is None else _seconds(best, cycles):
         other = climbed(problem, replace(best, vectors=(vector,), values=(FAILED,)), iterations)
         if other.reason is None and other.value > best.value:
@@ -343,21 +346,23 @@ def penalty(n: int, which: Criterion) -> float:
     return 2.0 if which == "aic" else math.log(n)
 
 
-def period_pool(x: np.ndarray, y: np.ndarray, residual: np.ndarray | None = None) -> np.ndarray:
-    """Candidate periods from the series itself and from what a model leaves: peaks first, then doubles and halves."""
+def period_pool(
+    x: np.ndarray, y: np.ndarray, residual: np.ndarray | None = None, calendar: Sequence[float] = ()
+) -> np.ndarray:
+    """Candidate periods: of the calendar, peaks of the series and of what a model leaves, their doubles and halves."""
     span = float(np.ptp(x))
     if not span:
         return np.zeros(0)  # nothing comes round along a constant
     step = float(np.median(np.diff(np.unique(x))))
     found = [_without_lobes(peaks(x, values, 8), span)[:4] for values in ((y,) if residual is None else (y, residual))]
     top = np.concatenate([p[:2] for p in found])
-    pool = np.concatenate([top, *(p[2:] for p in found), 2 * top, top / 2])
-    pool = pool[(pool >= 4 * step) & (pool <= span / SHOWN)]
+    pool = np.concatenate([calendar, top, *(p[2:] for p in found), 2 * top, top / 2])
+    pool = pool[(pool >= 4 * step * (1 - 1e-9)) & (pool <= span / SHOWN)]
     kept: list[float] = []
     for period in pool:
         if not any(abs(period / other - 1) < 0.01 for other in kept):
             kept.append(float(period))
-    return np.array(kept[:N_PERIODS])
+    return np.array(kept[: N_PERIODS + len(calendar)])
 
 
 def _without_lobes(periods: np.ndarray, span: float) -> np.ndarray:

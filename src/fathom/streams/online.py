@@ -221,3 +221,12 @@ def learnt_from(plan: Plan, X: np.ndarray, Y: np.ndarray) -> Online:
         stream.go_on(X, Y)
     stream.next_look = AGAIN * max(len(X), WARM) if plan.episodes else NEVER
     return stream
+
+
+def spread_so_far(Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and variance (P) of a further row, from the rows (n, P) so far; 0 and 1 before there is any."""
+    n = (~np.isnan(Y)).sum(0)
+    mean = np.nansum(Y, 0) / np.maximum(n, 1)
+    var = np.nansum((Y - mean) ** 2, 0) / np.maximum(n - 1, 1)
+    wide = np.where(var > 0, var, np.maximum(mean**2, 1.0))  # of one row, or of equal ones
+    return mean, np.where(n > 0, wide * (1 + 1 / np.maximum(n, 1)), 1.0)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 
 import numpy as np
 
 from fathom.predictive import Predictive
+from fathom.report.draw.hover import along, told
 from fathom.report.draw.scales import axis_ticks, limits, number_ticks
-from fathom.report.draw.svg import MOST_DOTS, Panel, dot_size, picture, plot_box, thinned
+from fathom.report.draw.svg import MOST_DOTS, Panel, dot_size, normal_bands, picture, plot_box, thinned
 from fathom.report.facts.part import Z90, Component, Surface
 from fathom.report.facts.whole import Facts
 from fathom.report.numbers import percent
 
 SHADES = 8  # on each side of zero
 MOST_BARS = 12
+MOST_ANSWERS = 120  # places of an effect at which a script tells numbers
 
 
 def importance(facts: Facts) -> str:
@@ -55,8 +58,8 @@ def orders(facts: Facts) -> list[tuple[str, float, str]]:
     return found
 
 
-def predicted(facts: Facts, y: np.ndarray, guess: Predictive) -> str:
-    """Each observation against the prediction from all others."""
+def predicted(facts: Facts, y: np.ndarray, guess: Predictive, odd: Sequence[int] = ()) -> str:
+    """Each observation against the prediction from all others, with rings around the odd ones."""
     mean = np.asarray(guess.mean(), dtype=float)
     ends = limits(y, mean)
     width, height = 380.0, 300.0
@@ -67,6 +70,7 @@ def predicted(facts: Facts, y: np.ndarray, guess: Predictive) -> str:
     panel.curve(np.array(ends), np.array(ends), "zero")
     thin = thinned(len(y), MOST_DOTS)
     panel.dots(mean[thin], y[thin], dot_size(len(y[thin])), "dot own")
+    panel.rings(mean[list(odd)], y[list(odd)])
     words = f"{facts.setting.n_rows} rows, each predicted from the others; on the diagonal, prediction and truth agree."
     return picture(width, height, "Predicted and observed", words, [panel.body], "model")
 
@@ -85,13 +89,16 @@ def effect(facts: Facts, c: Component, X: np.ndarray, name: str) -> str:
     if x[-1] > axis.high:
         panel.ground(axis.high, float(x[-1]))
     panel.level(0.0, "zero")
-    panel.bands(x, mean, sd)
-    panel.curve(x, mean)
+    cycle = c.shape.cycle.period if c.shape is not None and c.shape.cycle is not None else np.inf
+    panel.fit(x, mean, normal_bands(mean, sd), cycle)
     rug = np.unique(np.round(panel.x(X[:, c.curve.input]), 1))
     ticks_at = "".join(f"M{v:g},{panel.height:.1f}v-6" for v in rug)
     panel.over.append(f'<path class="rug" d="{ticks_at}"/>')
     words = f"Its mean with 50 % and 90 % bands along {axis.name}; ticks at the foot are rows of the data."
-    return picture(width, height, f"{name}: effect", words, [panel.body])
+    at = thinned(len(x), MOST_ANSWERS)
+    low, high = mean[at] - Z90 * sd[at], mean[at] + Z90 * sd[at]
+    more = along(axis, x[at]) + told(panel, facts.setting.unit, mean[at], low, high, None, "effect")
+    return picture(width, height, f"{name}: effect", words, [panel.body], more=more)
 
 
 def heat_map(facts: Facts, c: Component, X: np.ndarray, name: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fathom.report.draw.scales import limits, number_ticks
+from fathom.report.draw.scales import frequency_ticks, lag_ticks, limits, number_ticks
 from fathom.report.draw.svg import picture, small_panel, thinned
 from fathom.report.facts.setting import Axis
 from fathom.report.facts.whole import Curves
@@ -21,8 +21,8 @@ def autocorrelation(curves: Curves, axis: Axis) -> str:
     feet, tops = float(panel.y(0.0)), panel.y(acf)
     stems = "".join(f"M{float(panel.x(a)):.1f},{feet:.1f}V{float(b):.1f}" for a, b in zip(x, tops, strict=True))
     panel.inside.append(f'<path class="stem" d="{stems}"/>')
-    unit = "years" if axis.in_years else axis.unit or axis.name
-    panel.x_axis(number_ticks(0, float(x[-1]), 5), f"distance ({unit})")
+    ticks, unit = lag_ticks(axis, float(x[-1]))
+    panel.x_axis(ticks, f"distance ({unit})")
     words = "Correlation of residuals by distance; shaded, where 90 % would lie if the model were right."
     return picture(*size, "Resemblance of residuals", words, [panel.body], "model")
 
@@ -35,8 +35,8 @@ def periodogram(curves: Curves, axis: Axis) -> str:
     panel, size = small_panel((0.0, float(x[-1])), y, "strength (dB)")
     panel.band(x, low, high, "b90 expected")
     panel.curve(x, power, "line main")
-    unit = "year" if axis.in_years else axis.unit or f"unit of {axis.name}"
-    panel.x_axis(number_ticks(0, float(x[-1]), 5), f"cycles per {unit}")
+    ticks, unit = frequency_ticks(axis, float(x[-1]))
+    panel.x_axis(ticks, f"cycles per {unit}")
     words = "Strength of each rhythm in the residuals, in decibels; shaded, where 90 % would lie."
     return picture(*size, "Rhythms left over", words, [panel.body], "model")
 

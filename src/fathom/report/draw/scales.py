@@ -7,12 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fathom.data.dates import MONTHS, day_in_month
-from fathom.data.timeaxis import YEAR, TimeRule
-from fathom.report.facts.setting import DAYS, Axis
-from fathom.report.numbers import MINUS
+from fathom.data.dates import DAY, MONTHS, day_in_month, write
+from fathom.data.timeaxis import TimeRule
+from fathom.report.facts.setting import Axis, singular
+from fathom.report.numbers import MINUS, SUPERSCRIPTS
 
 ROUND, ROUND_YEARS = (1, 2, 2.5, 5), (1, 2, 5)
+MINUTE = 60_000_000  # microseconds
+STEPS = (*(1, 2, 5, 10, 15, 30), *(60 * h for h in (1, 2, 3, 6, 12)), *(1440 * d for d in (1, 2, 5, 7, 14, 28, 56)))
+MANY = 30  # shortest cycles in the unit in which frequencies are counted, or nearly
 Tick = tuple[float, str]
 
 
@@ -41,7 +44,7 @@ def number_ticks(low: float, high: float, most: int = 5) -> list[Tick]:
 
 
 def axis_ticks(axis: Axis, low: float, high: float, most: int = 7) -> list[Tick]:
-    """Ticks along an input: whole years on a long axis of dates, months on a shorter one, else round numbers."""
+    """Ticks along an input: years, months, days or hours as an axis of dates asks for, else round numbers."""
     rule = axis.rule
     if axis.in_years and high - low >= 3:
         step = max(_step(high - low, most, ROUND_YEARS), 1.0)
@@ -50,17 +53,17 @@ def axis_ticks(axis: Axis, low: float, high: float, most: int = 7) -> list[Tick]
     if rule is not None and rule.kind == "date":
         if high - low >= 0.2:
             return month_ticks(rule, low, high, most)
-        if (high - low) * DAYS >= 3:
-            return _days(axis, low, high, max(most // 2, 2))
-        return [(value, rule.format(value)) for value, _ in number_ticks(low, high, max(most // 2, 2))]
+        return clock_ticks(rule, low, high, max(most // 2, 2))
     plain = number_ticks(low, high, most)
     return [(v, text.replace(",", "")) for v, text in plain] if axis.in_years else plain
 
 
 def label(value: float, step: float) -> str:
-    """A tick in as many decimals as its step needs: 12,500, not 1.25e+04."""
+    """A tick in as many decimals as its step needs: 12,500, not 1.25e+04; of very large or small ones, 1.2 × 10⁹."""
     if value and (abs(value) >= 1e9 or abs(step) < 1e-6):
-        return f"{value:.4g}".replace("-", MINUS)
+        size, _, power = f"{value:.4g}".partition("e")
+        times = f" × 10{str(int(power)).translate(SUPERSCRIPTS)}" if power else ""
+        return f"{size}{times}".replace("-", MINUS)
     places = max(0, -math.floor(math.log10(step) + 1e-9))
     if abs(step * 10**places - round(step * 10**places)) > 1e-6:  # steps of 2.5
         places += 1
@@ -87,19 +90,33 @@ def month_ticks(rule: TimeRule, low: float, high: float, most: int, joint: str =
     return found
 
 
-def _days(axis: Axis, low: float, high: float, most: int) -> list[Tick]:
-    """Starts of days, some days apart: a tick between two of them would carry the name of the first."""
-    first, last = ((v - 1970) * DAYS for v in (low, high))
-    step = next(step for step in (1, 2, 5, 7, 14, 28, 56) if (last - first) / step <= most or step == 56)
-    days = np.arange(math.ceil(first - 1e-6), math.floor(last + 1e-6) + 1, step)
-    return [(1970 + day / DAYS, axis.around(1970 + day / DAYS, span=1.0)) for day in days.tolist()]
+def clock_ticks(rule: TimeRule, low: float, high: float, most: int) -> list[Tick]:
+    """Days or, on a short axis, round hours and minutes, each named once: "3 Jan 2024", "12:00", "4 Jan"."""
+    first, last = rule.moment(low), rule.moment(high)
+    step = next((s * MINUTE for s in STEPS if last - first <= most * s * MINUTE), STEPS[-1] * MINUTE)
+    found: list[Tick] = []
+    for moment in range(-(-first // step) * step if step < DAY else -(-first // DAY) * DAY, last + 1, step):
+        day = f"{{d}} {{b}}{'' if found else ' {Y}'}"
+        form = day if moment % DAY == 0 else "{H:02}:{M:02}" if found else "{H:02}:{M:02}, " + day
+        found.append((float(rule.value(np.array(moment))), write(moment, form)))
+    return found
+
+
+def lag_ticks(axis: Axis, high: float, most: int = 5) -> tuple[list[Tick], str]:
+    """Ticks for distances from 0 along an input, and the unit they are in."""
+    size, unit = axis.scale(high)
+    return [(v * size, text) for v, text in number_ticks(0, high / size, most)], unit
+
+
+def frequency_ticks(axis: Axis, high: float, most: int = 5) -> tuple[list[Tick], str]:
+    """Ticks for frequencies from 0, and the unit in which cycles are counted."""
+    size, unit = axis.scale(MANY / high)
+    return [(v / size, text) for v, text in number_ticks(0, high * size, most)], singular(unit)
 
 
 def _start(rule: TimeRule, month: int) -> float:
     """The number at which a month starts, counted in months from the year 0."""
-    if rule.grid == "months":
-        return month / 12
-    return 1970 + int(day_in_month(np.array(month), 1)) / YEAR
+    return month / 12 if rule.grid == "months" else float(rule.value(day_in_month(np.array(month), 1)))
 
 
 def limits(*values: np.ndarray, around: np.ndarray | None = None, room: float = 0.05) -> tuple[float, float]:

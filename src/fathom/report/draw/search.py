@@ -11,10 +11,11 @@ from fathom.base.linalg import NotPositiveDefinite
 from fathom.gp.exact import Posterior, additive_parts, leave_one_out
 from fathom.gp.learn import posterior_of
 from fathom.kernels.algebra import bind, rescale
-from fathom.kernels.base import Kernel
+from fathom.kernels.base import Kernel, walk
 from fathom.kernels.syntax import to_text
 from fathom.report.draw.scales import limits
-from fathom.report.draw.svg import Panel, picture, thinned
+from fathom.report.draw.svg import Panel, normal_bands, picture, thinned
+from fathom.report.facts.part import PERIODIC
 from fathom.report.facts.whole import Facts
 from fathom.report.model import Fitted, Searched, was_searched
 from fathom.report.numbers import MINUS
@@ -22,7 +23,7 @@ from fathom.report.words.sure import SCORES, forecasting, story
 from fathom.report.words.text import listed, title, uncapital
 from fathom.search.trace import Trace
 
-MOST_DOTS = 300
+MOST_DOTS, MOST_PLACES = 300, 500
 
 
 @dataclass(frozen=True)
@@ -133,15 +134,16 @@ def _fit(model: Searched, facts: Facts, posterior: Posterior | None, ahead: np.n
         places = np.concatenate([_seen(x), ahead])
         X = s.x(places[:, None])
         mean, sd = s.y_back(posterior.mean(X))[:, 0], np.sqrt(posterior.var(X, noise=True)) * float(s.y_sd[0])
-        panel.band(places, mean - 1.645 * sd, mean + 1.645 * sd, "b90")
-        panel.curve(places, mean, "line main thin")
+        periods = [float(leaf.period) for leaf in walk(posterior.kernel) if leaf.name in PERIODIC]
+        fastest = min(periods, default=np.inf) * float(s.x_sd[0])
+        panel.fit(places, mean, normal_bands(mean, sd)[:1], fastest, "line main thin")
     return panel.body
 
 
 def _seen(x: np.ndarray) -> np.ndarray:
-    """The observations, for an early model may mean little between them; evenly where they are few or very many."""
+    """The observations, for an early model may mean little between them; evenly where they are few."""
     own = np.unique(x)
-    return own if 60 <= len(own) <= 500 else np.linspace(own[0], own[-1], 300)
+    return own[thinned(len(own), MOST_PLACES)] if len(own) >= 60 else np.linspace(own[0], own[-1], 300)
 
 
 def _fallen(trace: Trace, score: float) -> str:

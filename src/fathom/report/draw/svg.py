@@ -17,6 +17,9 @@ from fathom.report.facts.part import Z90
 
 MOST_DOTS = 1200  # in one picture
 SEEN = 0.2  # pixels: a smaller deviation cannot be seen
+NARROWEST = 9.0  # pixels: a cycle drawn narrower is a comb
+ENOUGH = 20  # points that show how far a cycle swings
+GOLDEN = (math.sqrt(5) - 1) / 2
 Z50 = 0.6744897501960817  # standard deviations from the mean to either end of a 50 % interval
 
 
@@ -50,17 +53,54 @@ def _short(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")
 
 
-def thinned(n: int, most: int) -> slice:
-    """Which of n to draw so that no more than `most` are left, evenly apart: the rest would be heavier, not clearer."""
-    return slice(None, None, -(-n // most))
+def thinned(n: int, most: int) -> np.ndarray:
+    """Which of n to draw so that no more than `most` are left: the rest would be heavier, not clearer.
+
+    One of each of `most` stretches, at a place that the golden ratio picks: even steps would fall in with a cycle.
+    """
+    if n <= most:
+        return np.arange(n)
+    k = np.arange(most)
+    return np.unique(np.floor((k + k * GOLDEN % 1) * n / most).astype(int))
 
 
-def picture(width: float, height: float, title: str, description: str, body: Sequence[str], kind: str = "") -> str:
+def enveloped(
+    x: np.ndarray, low: np.ndarray, high: np.ndarray, window: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """From where to where two curves swing within each window of x: its middle, the lowest low, the highest high."""
+    count = max(int((x[-1] - x[0]) / window), 1)
+    place = np.minimum(((x - x[0]) / (x[-1] - x[0]) * count).astype(int), count - 1)
+    inside = [np.flatnonzero(place == k) for k in range(count)]
+    usual = np.median([len(rows) for rows in inside])
+    inside = [rows for rows in inside if len(rows) > usual / 2]  # fewer would not show a whole cycle
+    middles = [x[0] + (place[rows[0]] + 0.5) * (x[-1] - x[0]) / count for rows in inside]
+    bottom, top = ([float(pick(v[rows])) for rows in inside] for v, pick in ((low, np.min), (high, np.max)))
+    at, bottom, top = [x[0], *middles, x[-1]], [bottom[0], *bottom, bottom[-1]], [top[0], *top, top[-1]]
+    return np.array(at), np.array(bottom), np.array(top)
+
+
+def picture(
+    width: float,
+    height: float,
+    title: str,
+    description: str,
+    body: Sequence[str],
+    kind: str = "",
+    more: str = "",  # attributes
+) -> str:
     """A whole picture: its title and description are for screen readers."""
     return (
-        f'<svg class="{f"pic {kind}".strip()}" viewBox="0 0 {width:g} {height:g}" role="img">'
+        f'<svg class="{f"pic {kind}".strip()}" viewBox="0 0 {width:g} {height:g}" role="img"{more}>'
         f"<title>{escape(title)}</title><desc>{escape(description)}</desc>{''.join(body)}</svg>"
     )
+
+
+Band = tuple[np.ndarray, np.ndarray, str]
+
+
+def normal_bands(mean: np.ndarray, sd: np.ndarray) -> list[Band]:
+    """The 90 % and 50 % bands of a normal distribution."""
+    return [(mean - z * sd, mean + z * sd, shade) for z, shade in ((Z90, "b90"), (Z50, "b50"))]
 
 
 class Panel:
@@ -102,8 +142,31 @@ class Panel:
 
     def bands(self, x: np.ndarray, mean: np.ndarray, sd: np.ndarray) -> None:
         """The 50 % and 90 % bands of a normal distribution."""
-        self.band(x, mean - Z90 * sd, mean + Z90 * sd, "b90")
-        self.band(x, mean - Z50 * sd, mean + Z50 * sd, "b50")
+        for low, high, shade in normal_bands(mean, sd):
+            self.band(x, low, high, shade)
+
+    def crowded(self, period: float) -> bool:
+        """True where cycles of this period are too narrow to be drawn one by one."""
+        return bool(period * self.width < NARROWEST * abs(self.x.high - self.x.low))
+
+    def fit(self, x: np.ndarray, mean: np.ndarray, bands: Sequence[Band], period: float, kind: str = "line") -> None:
+        """A mean and its bands, widest first; of cycles too narrow to be drawn, how far they swing."""
+        if not self.crowded(period):
+            for low, high, shade in bands:
+                self.band(x, low, high, shade)
+            self.curve(x, mean, kind)
+            return
+        span = abs(self.x.high - self.x.low)
+        window = max(period, 2 * span / self.width, ENOUGH * span / len(x))
+        low, high, _ = bands[0]
+        at, *outer = enveloped(x, low, high, window)
+        _, *inner = enveloped(x, mean, mean, window)
+        self.swing(at, inner, outer)
+
+    def swing(self, x: np.ndarray, inner: Sequence[np.ndarray], outer: Sequence[np.ndarray]) -> None:
+        """Between which values something swings, with the band around it."""
+        for (low, high), shade in ((outer, "b90"), (inner, "swing")):
+            self.band(x, low, high, shade)
 
     def dots(self, x: np.ndarray, y: np.ndarray, size: float, kind: str = "dot") -> None:
         """Small round marks, as one path of points with round caps: a twentieth of the weight of circles."""
@@ -112,9 +175,14 @@ class Panel:
         marks = "".join(f"M{_short(a)},{_short(b)}h0" for a, b in zip(px[seen], py[seen], strict=True))
         self.over.append(f'<path class="{kind}" stroke-width="{size:.1f}" d="{marks}"/>')
 
+    def rings(self, x: np.ndarray, y: np.ndarray, size: float = 4.5) -> None:
+        """Circles around dots that deserve a look."""
+        for a, b in zip(*self._pixels(x, y), strict=True):
+            self.over.append(f'<circle class="odd" cx="{_short(a)}" cy="{_short(b)}" r="{size:g}"/>')
+
     def ground(self, low: float, high: float) -> None:
         """A tinted stretch of the x axis."""
-        a, b = self.x(low), self.x(high)
+        a, b = self.x(low), np.minimum(self.x(high), self.width)
         self.behind.insert(
             0,
             f'<rect class="ground" x="{_short(float(a))}" y="0" width="{_short(float(b - a))}" '
@@ -180,10 +248,10 @@ def plot_box(
 
 
 def small_panel(
-    x: tuple[float, float], y: tuple[float, float], title: str, titled: bool = True
+    x: tuple[float, float], y: tuple[float, float], title: str, titled: bool = True, less: float = 0.0
 ) -> tuple[Panel, tuple[float, float]]:
-    """A panel for one of three pictures in a row, with the size of the picture."""
-    size = (340.0, 226.0 if titled else 212.0)
+    """A panel for one of three pictures beside or (with so much `less` of height) below each other, and its size."""
+    size = (340.0, (226.0 if titled else 212.0) - less)
     ticks = number_ticks(*y, 4)
     panel = Panel(plot_box(size, ticks, 8, 24, titled), x, y)
     panel.y_axis(ticks, title)

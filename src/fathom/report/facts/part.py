@@ -72,6 +72,7 @@ class Region:
 Z90 = 1.6448536269514722  # standard deviations from the mean to either end of a 90 % interval
 Numbers = tuple[float, ...]
 Direction = Literal["growing", "shrinking", "away"]
+Way = Literal["steady", "growing", "shrinking", "smallest inside"]
 Head = Literal["cycle", "noise", "smooth", "constant", "line", "polynomial", "step", "waves", "bend"]
 Tag = Literal["predicts", "explains but does not predict", "noise", "doubtful"]
 
@@ -86,14 +87,44 @@ class Growth:
 
 
 @dataclass(frozen=True)
+class Course:
+    """How the size of a part goes along its input, as measured: every sentence on growing and shrinking reads this.
+
+    Of a cycle the size is its swing from trough to peak, first in the first whole period where it applies, last in the
+    last; of noise its standard deviation and of anything else the root mean square, over the first and last third.
+    """
+
+    way: Way
+    first: float
+    last: float
+    least_at: float | None = None  # where it is smallest, if that is inside
+
+
+@dataclass(frozen=True)
 class Cycle:
-    """How far a cycle swings in the first and in the last whole period of the region where it applies."""
+    """The last whole period of a cycle in the region where it applies."""
 
     period: float
-    swing_start: float  # from trough to peak, in the unit of the target
-    swing_end: float
-    peak: float  # where the last period is highest and lowest
+    peak: float  # where it is highest and lowest, at a step of the data
     trough: float
+    middle: float  # its mean
+
+
+@dataclass(frozen=True)
+class Jump:
+    """How far all parts but cycles and noise move together where one of them begins or ends."""
+
+    at: float
+    change: float
+    sd: float
+
+
+@dataclass(frozen=True)
+class Holidays:
+    """The days on which a part applies that holds on listed days only."""
+
+    seen: int  # how many of them are in the data
+    next: float | None  # the first in the forecast
 
 
 @dataclass(frozen=True)
@@ -111,9 +142,10 @@ class Shape:
     bend: float  # slope of the second half of that stretch over the slope of the first; 1 where there is none
     low: float  # smallest and largest posterior mean at the observations
     high: float
-    size: float  # sd of the posterior mean over the observations, of very few its distance from zero
-    prior_start: float  # prior sd of the component at start and end; of noise, its sd
-    prior_end: float
+    first: float  # posterior mean at start and end
+    last: float
+    size: float  # sd of the posterior mean over the observations, of very few its distance from zero; of noise its sd
+    course: Course
     cycle: Cycle | None
     rhythm: float | None  # period at which a smooth part rises and falls of its own accord
 
@@ -127,13 +159,14 @@ class Shape:
 class Estimate:
     """A parameter of one factor of a component in the user's units, with a 90 % interval if the data give one."""
 
-    factor: int
+    factor: int  # counted through `Component.all_factors`
     name: str
     entry: int  # which of several values: with one lengthscale for each input, which input
     value: float
     low: float | None
     high: float | None
     determined: bool | None  # None: not examined, for the model is not at an optimum or the data are too many
+    fixed: bool = False  # not learnt: a period of the calendar, or a value that was given
 
     @property
     def sd(self) -> float | None:
@@ -145,7 +178,8 @@ class Estimate:
 class Score:
     """What one component adds to those before it. R² and reductions are shares: 0.05 is five per cent."""
 
-    r2: float  # of all components so far
+    gain: float  # of the held-out error of the level alone, how much this component removes
+    r2: float  # of all components so far, in the fit
     delta_r2: float
     residual_r2: float  # of what the components before left over
     mae: float  # of all components so far, on held-out folds, in the unit of the target
@@ -203,6 +237,8 @@ class Component:
     regions: tuple[Region, ...]  # one for each input with changepoints; empty: everywhere
     growths: tuple[Growth, ...]
     shape: Shape | None  # None when it depends on several inputs
+    together: float | None  # how far all slow parts together change over the same stretch
+    jumps: tuple[Jump, ...]  # at its edges within the data
     estimates: tuple[Estimate, ...]
     score: Score
     before: float  # held-out error before it was added
@@ -211,6 +247,13 @@ class Component:
     surface: Surface | None
     horizon: float | None  # where the drawn forecast ends
     setting: Setting
+    also: tuple[tuple[Factor, ...], ...] = ()  # factors of the other products told with it: cycles of the same period
+    holidays: Holidays | None = None  # for a part that applies on listed days
+
+    @property
+    def all_factors(self) -> tuple[Factor, ...]:
+        """Its own factors and those of what is told with it."""
+        return sum(self.also, self.factors)
 
     def of_kind(self, *kinds: str) -> tuple[int, ...]:
         """Which factors are of these kinds."""

@@ -7,9 +7,10 @@ from typing import Literal, TypedDict
 
 import numpy as np
 
-from fathom.report.facts.part import Component
+from fathom.report.facts.part import Component, Course, Jump
 from fathom.report.facts.setting import Setting
 
+LEVEL = 0.05  # at or below it a check has failed
 Meaning = Literal[
     "missed periodicity",
     "weaker periodicity",
@@ -39,6 +40,9 @@ class Detail(TypedDict, total=False):
     correlation: float
     frequency: float
     period: float
+    cycles: float  # how many periods the record holds
+    steps: float  # how many steps of the data a period takes
+    own: bool  # that is the period of the part itself
     ratio: float
     input: str
     direction: Literal["up", "down"]
@@ -64,6 +68,16 @@ class Check:
     expected: tuple[float, float]
     meaning: Meaning
     detail: Detail = field(default_factory=Detail)
+
+    @property
+    def failed(self) -> bool:
+        """True when its result would surprise, were the model right."""
+        return self.p_value <= LEVEL
+
+    @property
+    def key(self) -> str:
+        """What tells it from all other checks of the model."""
+        return f"{self.subject}: {self.statistic} {self.detail.get('input', '')}".rstrip()
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,8 +116,8 @@ class Outlook:
 class Forecast:
     """The forecast of a series: its end, and the highest and the lowest mean on the way there.
 
-    `cycle` is the period of the largest swings, if they repeat soon enough to look for a peak: then `peak` and
-    `trough` are those of the first cycle ahead.
+    `part` is the number of the cycle with the largest swings, if it lasts and comes round within the forecast, and
+    `cycle` its period: then `peak` and `trough` are what is forecast for when this cycle is next highest and lowest.
     """
 
     start: float
@@ -111,6 +125,29 @@ class Forecast:
     peak: Outlook
     trough: Outlook
     cycle: float | None
+    part: int | None
+
+
+@dataclass(frozen=True)
+class Trend:
+    """All slow parts of a series together, with the level: where it goes when cycles and noise are taken away."""
+
+    first: float  # at the first observation and at the last
+    last: float
+    change_sd: float
+    monotone: Literal[-1, 0, 1]
+    straight: float  # share of its variance that a straight line accounts for
+    low: float
+    high: float
+    low_at: float
+    high_at: float
+    jumps: tuple[Jump, ...]  # from left to right
+    predicts: bool  # one of its parts lowers the error on held-out data
+
+    @property
+    def change(self) -> float:
+        """From the first observation to the last."""
+        return self.last - self.first
 
 
 @dataclass(frozen=True)
@@ -128,10 +165,16 @@ class Effect:
     mean: tuple[float, ...]  # of the target, the other inputs averaged over the data
     monotone: Literal[-1, 0, 1]
     change: float  # from the smallest to the largest value of the input
+    change_sd: float  # of that change, with the other inputs at their means
     width: float  # from the lowest to the highest point of the effect
     peak: float  # where the effect is highest and lowest
     trough: float
     half_at: float | None  # where half of a monotone change has happened
+
+    @property
+    def way(self) -> Literal[-1, 0, 1]:
+        """The direction of a change in one direction that is larger than its uncertainty, else 0."""
+        return self.monotone if abs(self.change) > 2 * self.change_sd else 0
 
 
 @dataclass(frozen=True)
@@ -166,13 +209,25 @@ class Facts:
     log_evidence: float
     level: float  # around which the components add up
     level_learnt: bool  # rather than the mean of the data
+    lowest: float  # observation, and the highest
+    highest: float
     noise_sd: float  # of a typical observation
-    noise_start: float  # of the first tenth of a series, and of the last
-    noise_end: float
-    explained: float  # R² of all components but noise
-    baseline_mae: float  # held-out error of the level alone
+    noise: Course  # of all noise together, along the record of a series
+    trend: Trend | None
+    explained: float  # R² of all components but noise, in the fit
+    baseline_mae: float  # held-out error of the level alone, with the mean of every part
     jitter: float  # relative to the variance; 0 unless the covariance could hardly be factorised
     components: tuple[Component, ...]  # in the order of the report
     forecast: Forecast | None
     effects: tuple[Effect, ...]  # with several inputs: those that matter most first
     orders: tuple[OrderShare, ...]
+
+    @property
+    def patterns(self) -> tuple[Component, ...]:
+        """All components but noise."""
+        return tuple(c for c in self.components if c.head != "noise")
+
+    @property
+    def foreseen(self) -> float:
+        """Share of the held-out error of the level alone that all patterns remove."""
+        return sum(c.score.gain for c in self.patterns)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from fathom.gp.exact import Posterior, additive_parts
 from fathom.kernels.algebra import rescale
 from fathom.kernels.base import Kernel, walk
-from fathom.kernels.combine import Product
+from fathom.kernels.combine import Product, Sum, join
 from fathom.kernels.leaves import is_noise
-from fathom.report.facts.part import SWITCHES, Edge, Factor, Interval, Region
+from fathom.report.facts.part import PERIODIC, SMOOTH, SWITCHES, Edge, Factor, Interval, Region
 from fathom.report.model import Fitted
 
 
@@ -74,6 +75,53 @@ def _intersect(first: tuple[Interval, ...], second: tuple[Interval, ...]) -> tup
     return tuple(sorted(found, key=lambda interval: interval.ends))
 
 
+# -- parts that are told together --------------------------------------------------------------------------------
+
+
+def products_of(part: Kernel) -> tuple[Kernel, ...]:
+    """The products that a part adds up: itself, unless it tells several cycles of one period, the largest first."""
+    return part.children if isinstance(part, Sum) else (part,)
+
+
+def told_together(parts: Sequence[Kernel]) -> list[list[int]]:
+    """Which parts a reader meets as one, by number: cycles of exactly the same period are one cycle."""
+    found: list[list[int]] = []
+    rings = [_ring(part) for part in parts]
+    for i, ring in enumerate(rings):
+        same = next((group for group in found if ring is not None and rings[group[0]] == ring), None)
+        found.append([i]) if same is None else same.append(i)
+    return found
+
+
+def _ring(part: Kernel) -> tuple[object, str] | None:
+    """Input and period of a part that is a cycle everywhere, with nothing but lines and drift beside it; else None."""
+    factors = factors_of(part)
+    cycles = [f for f in factors if f.kind in PERIODIC]
+    others = [f for f in factors if f.kind not in (*PERIODIC, *SMOOTH, "Lin")]
+    same = len({f.inputs for f in factors}) == 1
+    return (cycles[0].inputs, f"{cycles[0]['period']:.9g}") if len(cycles) == 1 and same and not others else None
+
+
+def summed(parts: Sequence[Kernel], groups: Sequence[Sequence[int]]) -> tuple[Kernel, ...]:
+    """One kernel for each group of parts."""
+    return tuple(join(Sum, [parts[i] for i in group]) for group in groups)
+
+
+class Told(NamedTuple):
+    """The additive parts on standardised data as a reader meets them."""
+
+    keys: tuple[str, ...]  # of parts that are told together, joined by " + "
+    parts: tuple[Kernel, ...]
+    groups: list[list[int]]  # which of `additive_parts` each adds up
+
+
+def parts_told(model: Fitted) -> Told:
+    """The parts of a model, cycles of one period together."""
+    parts, keys, X = additive_parts(model.posterior_.kernel), tuple(model.parts_), model.posterior_.X
+    groups = [sorted(g, key=lambda i: -float(np.mean(parts[i].diag(X)))) for g in told_together(parts)]
+    return Told(tuple(" + ".join(keys[i] for i in group) for group in groups), summed(parts, groups), groups)
+
+
 ROWS_AT_ONCE = 4000  # of new inputs, so that memory stays a small multiple of N×4000
 
 
@@ -91,8 +139,7 @@ class Anatomy:
         self.scaler = model.scaler_
         self.y_sd = float(self.scaler.y_sd[0])
         self.level = float(self.scaler.y_back(np.atleast_2d(self.posterior.prior.constant))[0, 0])
-        self.parts: tuple[Kernel, ...] = additive_parts(self.posterior.kernel)
-        self.keys = tuple(model.parts_)  # of the same parts, in the same order
+        self.keys, self.parts, self.groups = parts_told(model)
         self.noisy = tuple(is_noise(part) for part in self.parts)
         self.X = np.asarray(self.scaler.x_back(self.posterior.X), dtype=float)
         self.y = self.scaler.y_back(self.posterior.Y)[:, 0]
@@ -134,15 +181,20 @@ class Anatomy:
             found.append(sum(self.parts[i].cross(Z, self.posterior.X) @ self.posterior.alpha[:, 0] for i in chosen))
         return np.concatenate(found) * self.y_sd
 
-    def change(self, i: int, X: np.ndarray) -> tuple[float, float]:
-        """Mean and sd of how much part i changes from the first row of X to the second."""
-        Z, part = self.scaler.x(X), self.parts[i]
-        cross = part.cross(self.posterior.X, Z)
-        half = self.posterior.factor.half_solve(cross)
-        cov = part.cross(Z, Z) - half.T @ half
-        step = np.array([-1.0, 1.0])
-        mean = float(step @ (cross.T @ self.posterior.alpha[:, 0]))
-        return mean * self.y_sd, float(np.sqrt(max(step @ cov @ step, 0.0))) * self.y_sd
+    def change(self, chosen: list[int], X: np.ndarray) -> tuple[float, float]:
+        """Mean and sd of how much the sum of some parts changes from the first row of X to the second."""
+        return self.contrast([(i, X, np.array([-1.0, 1.0])) for i in chosen])
+
+    def contrast(self, terms: Sequence[tuple[int, np.ndarray, np.ndarray]]) -> tuple[float, float]:
+        """Mean and sd of a weighted sum: of different parts, each at rows (n, D) with weights (n)."""
+        cross, prior = np.zeros(len(self.posterior.X)), 0.0
+        for i, X, weights in terms:
+            Z = self.scaler.x(X)
+            cross = cross + self.parts[i].cross(self.posterior.X, Z) @ weights
+            prior += float(weights @ self.parts[i].cross(Z, Z) @ weights)
+        half = self.posterior.factor.half_solve(cross[:, None])[:, 0]
+        mean = float(cross @ self.posterior.alpha[:, 0])
+        return mean * self.y_sd, float(np.sqrt(max(prior - half @ half, 0.0))) * self.y_sd
 
     def prior_sd(self, i: int, X: np.ndarray) -> np.ndarray:
         """Prior sd of part i at the rows of X; for noise, the sd of an observation."""

@@ -25,15 +25,18 @@ from scipy.stats import rankdata
 
 from fathom.base import linalg
 from fathom.data.dataset import Dataset
-from fathom.gp.exact import Posterior, additive_parts
-from fathom.kernels.base import Kernel
-from fathom.kernels.leaves import is_noise
+from fathom.gp.exact import Posterior
+from fathom.kernels.base import Kernel, walk
+from fathom.kernels.leaves import Days, is_noise
+from fathom.report.facts.part import PERIODIC
 from fathom.report.facts.whole import Check, Curves, Detail, End, Meaning
 from fathom.report.measure import statistics as st
+from fathom.report.measure.anatomy import parts_told
 from fathom.report.model import Fitted
 
 POINTS = 400  # at which a part is drawn
 PAIRS = 300  # of the MMD test
+OWN = 0.1  # two periods that differ by less are the same
 FEWEST = 8  # residuals for statistics of order
 TERMS = 4  # cosines in which a residual may depend on an input
 
@@ -50,8 +53,10 @@ def check(model: Fitted, dataset: Dataset, *, n_draws: int = 1000, seed: int = 0
     with linalg.calm_threads(POINTS):
         residuals = _residuals(view, n_draws, np.random.default_rng([seed, 0]))
         found = _whole(residuals) + _against_inputs(view, residuals)
-        parts = zip(model.parts_, additive_parts(view.posterior.kernel), strict=True)
-        for i, (key, part) in enumerate(parts, start=1):  # streams of their own: parts do not disturb each other
+        told = parts_told(model)
+        for i, (key, part) in enumerate(
+            zip(told.keys, told.parts, strict=True), start=1
+        ):  # streams of their own: parts do not disturb each other
             found += _part(view, key, part, n_draws, np.random.default_rng([seed, i]))
     return found
 
@@ -78,6 +83,7 @@ class _View(NamedTuple):
     X: np.ndarray  # in the user's units
     names: tuple[str, ...]
     axis: int | None  # the input along which order has a meaning
+    x_sd: float  # of the first input
 
 
 def _view(model: Fitted, dataset: Dataset) -> _View:
@@ -89,7 +95,9 @@ def _view(model: Fitted, dataset: Dataset) -> _View:
             f"{dataset.n_inputs}: check a model on the data it was fitted to"
         )
     axis = 0 if dataset.n_inputs == 1 else dataset.time
-    return _View(posterior, model.scaler_.x_back(posterior.X), dataset.names, axis)
+    return _View(
+        posterior, model.scaler_.x_back(posterior.X), dataset.names, axis, float(np.ravel(model.scaler_.x_sd)[0])
+    )
 
 
 # -- the whole --------------------------------------------------------------------------------------------------------
@@ -124,7 +132,8 @@ def _whole(r: _Residuals) -> list[Check]:
         detail: Detail = {"side": end, "quantile": float(normal[where[0]])}
         drawn = st.qq(null, normal, side)[0]
         found.append(_compare(f"qq_{side}", deviation, drawn, "high", _tail(side, end), detail))
-    normality = _compare("normality", st.anderson_darling(z), st.anderson_darling(null), "high", _tails(z))
+    shape = _shape(z, found)
+    normality = _compare("normality", st.anderson_darling(z), st.anderson_darling(null), "high", shape)
     found.append(normality)
     if r.times is None or len(z) < FEWEST:
         return found
@@ -141,18 +150,23 @@ def _autocorrelation(r: _Residuals, times: np.ndarray) -> Check:
 
 
 def _rhythm(r: _Residuals, times: np.ndarray) -> Check:
-    power, frequency = st.periodogram(r.z, times)[0], st.frequencies(times)
-    at = float(frequency[np.argmax(power)])
+    power = st.periodogram(r.z, times)[0]
     drawn = st.periodogram(r.null, times).max(1)
-    detail: Detail = {"frequency": at, "period": 1 / at}
+    detail = _period(times, float(st.frequencies(times)[np.argmax(power)]))
     return _compare("periodogram_max", power.max(keepdims=True), drawn, "high", "missed periodicity", detail)
+
+
+def _period(times: np.ndarray, frequency: float) -> Detail:
+    """A rhythm by its period, by how often it comes round in the record, and by how many of its steps it takes."""
+    cycles = frequency * st.step(times) * len(times)
+    return {"frequency": frequency, "period": 1 / frequency, "cycles": cycles, "steps": len(times) / cycles}
 
 
 def _drift(r: _Residuals) -> Check:
     place = np.arange(len(r.z), dtype=float)
-    observed, third = st.spread_trend(r.z, place), len(r.z) // 3
+    observed = st.spread_trend(r.z, place)
     meaning: Meaning = "growing variance" if observed[0] > 0 else "shrinking variance"
-    ratio = float(r.z[-third:].std() / r.z[:third].std())
+    ratio = st.spread_ratio(r.z, place)
     return _compare("variance_drift", observed, st.spread_trend(r.null, place), "both", meaning, {"ratio": ratio})
 
 
@@ -189,13 +203,22 @@ def _tail(side: str, end: End) -> Meaning:
     return "heavy tails" if (side == "high") == (end == "upper") else "light tails"
 
 
-def _tails(z: np.ndarray) -> Meaning:
-    """The way in which z is furthest from normal: skewness or excess kurtosis, in standard errors."""
-    scaled = (z - z.mean()) / (z.std() or 1.0)
-    skewness, excess = np.mean(scaled**3) / np.sqrt(6), (np.mean(scaled**4) - 3) / np.sqrt(24)
-    if abs(skewness) > abs(excess):
+def _shape(z: np.ndarray, ends: list[Check]) -> Meaning:
+    """How z departs from a normal distribution, in agreement with what was found of its ends."""
+    told, found = {c.meaning for c in ends if c.failed}, _tails(z)
+    if len(told) > 1:
         return "skewed"
-    return "heavy tails" if excess > 0 else "light tails"
+    return found if found == "skewed" or not told else told.pop()
+
+
+def _tails(z: np.ndarray) -> Meaning:
+    """The way in which z is furthest from standard normal: spread, skewness or excess kurtosis, in standard errors."""
+    scaled, n = (z - z.mean()) / (z.std() or 1.0), len(z)
+    spread = (np.mean(z**2) - 1) * np.sqrt(n / 2)
+    skewness, excess = np.mean(scaled**3) * np.sqrt(n / 6), (np.mean(scaled**4) - 3) * np.sqrt(n / 24)
+    if abs(skewness) > max(abs(excess), abs(spread)):
+        return "skewed"
+    return "heavy tails" if max(spread, excess, key=abs) > 0 else "light tails"
 
 
 # -- the parts --------------------------------------------------------------------------------------------------------
@@ -224,8 +247,8 @@ def _draws(view: _View, part: Kernel, n_draws: int, rng: np.random.Generator) ->
         grid = low + place * (high - low)
         cross, prior = part.cross(p.X, grid), part.cross(grid, grid)
         times = view.X.min() + place[:, 0] * np.ptp(view.X)
-    if np.ptp(prior) <= 1e-12 * np.max(np.abs(prior)):
-        return None  # a constant has no shape to be checked
+    if np.ptp(prior) <= 1e-12 * np.max(np.abs(prior)) or any(isinstance(node, Days) for node in walk(part)):
+        return None  # a constant has no shape to be checked, nor has what holds on single days
     half = p.factor.half_solve(cross)
     before, after = linalg.root(prior), linalg.root(prior - half.T @ half)
     fresh, seen = (rng.standard_normal((n_draws, len(prior))) for _ in range(2))
@@ -238,7 +261,7 @@ def _part(view: _View, key: str, part: Kernel, n_draws: int, rng: np.random.Gene
         return []
     found = []
     if draws.times is not None and len(draws.times) >= FEWEST and np.ptp(draws.times) > 0:
-        found += _part_rhythm(key, draws, draws.times)
+        found += _part_rhythm(key, draws, draws.times, _periods(part, view.x_sd))
     expected = np.sort(draws.prior).mean(0)
     for side in ("high", "low"):
         before, (after, where) = st.qq(draws.prior, expected, side)[0], st.qq(draws.posterior, expected, side)
@@ -249,7 +272,12 @@ def _part(view: _View, key: str, part: Kernel, n_draws: int, rng: np.random.Gene
     return found
 
 
-def _part_rhythm(key: str, draws: _Draws, times: np.ndarray) -> list[Check]:
+def _periods(part: Kernel, x_sd: float) -> list[float]:
+    """The periods of a part, in the user's units."""
+    return [x_sd * float(np.ravel(leaf.period)[0]) for leaf in walk(part) if leaf.name in PERIODIC]
+
+
+def _part_rhythm(key: str, draws: _Draws, times: np.ndarray, own: list[float]) -> list[Check]:
     lags = st.step(times) * np.arange(1, len(times) // 2 + 1)
     frequency = st.frequencies(times)
     acf = [st.autocorrelation(values) for values in (draws.prior, draws.posterior)]
@@ -257,7 +285,8 @@ def _part_rhythm(key: str, draws: _Draws, times: np.ndarray) -> list[Check]:
     lag = [lags[values.argmin(1)] for values in acf]
     peak = [frequency[values.argmax(1)] for values in power]
     at: Detail = {"lag": float(np.median(lag[1]))}
-    period: Detail = {"period": float(1 / np.median(peak[1]))}
+    period = _period(times, float(np.median(peak[1])))
+    period["own"] = any(abs(period["period"] / p - 1) < OWN for p in own)
     rhythm: tuple[Meaning, Meaning] = ("different rhythm", "different rhythm")
     lowest, highest = [values.min(1) for values in acf], [values.max(1) for values in power]
     return [

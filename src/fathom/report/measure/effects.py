@@ -47,6 +47,7 @@ def _effect(anatomy: Anatomy, parts: list[int], d: int, total: float, alone: flo
     rows[:, :, d] = x[:, None]
     flat = rows.reshape(-1, rows.shape[2])
     curve = anatomy.mean(parts, flat).reshape(len(x), -1).mean(1) if parts else np.zeros(len(x))
+    ends = anatomy.rows({d: x[[0, -1]]})
     monotone = direction(curve, 0.02 * float(np.ptp(curve)))  # a wiggle of the average that no reader could see
     return Effect(
         input=d,
@@ -56,6 +57,7 @@ def _effect(anatomy: Anatomy, parts: list[int], d: int, total: float, alone: flo
         mean=tuple(map(float, curve + anatomy.level)),
         monotone=monotone,
         change=float(curve[-1] - curve[0]),
+        change_sd=anatomy.change(parts, ends)[1] if parts else 0.0,
         width=float(np.ptp(curve)),
         peak=float(x[np.argmax(curve)]),
         trough=float(x[np.argmin(curve)]),

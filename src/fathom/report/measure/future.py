@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from fathom.process import Process
-from fathom.report.facts.setting import Axis
 from fathom.report.facts.whole import Agreement, Facts, Outlook
+from fathom.report.measure.steps import steps_ahead
 from fathom.report.model import Fitted, predict, was_searched
 
 LIGHTEST = 0.01  # weight below which a model has no say in the forecast
@@ -23,16 +23,6 @@ def members_of(model: Fitted) -> Weighted:
     return [(posterior, member.weight) for posterior, member in zip(model.posteriors_, model.members_, strict=True)]
 
 
-def steps_ahead(axis: Axis, horizon: float, most: int) -> np.ndarray:
-    """The usual steps of a time from the last observation to the horizon, `most` at most; none of another input."""
-    if axis.rule is None:
-        return np.zeros(0)
-    step = float(axis.rule.future(axis.high, 1)[0]) - axis.high
-    count = int(np.clip((horizon - axis.high) / step + 1e-6, 0, most)) if step > 0 else 0
-    steps = axis.rule.future(axis.high, count) if count else np.zeros(0)
-    return steps[steps <= horizon + 1e-9]
-
-
 def moments(facts: Facts) -> np.ndarray:
     """The usual steps of a series up to the horizon or, without a time, some places beyond the data; else none."""
     axis, horizon = facts.setting.axes[0], facts.components[0].horizon
@@ -40,6 +30,15 @@ def moments(facts: Facts) -> np.ndarray:
         return np.zeros(0)
     steps = steps_ahead(axis, horizon, MOST_STEPS + 1)
     return steps if 4 <= len(steps) <= MOST_STEPS else np.linspace(axis.high, horizon, 61)[1:]
+
+
+def soon(facts: Facts, ahead: np.ndarray) -> np.ndarray:
+    """The moments of draws: those ahead or, where these leave steps out, the first of all steps."""
+    axis, horizon = facts.setting.axes[0], facts.components[0].horizon
+    if not len(ahead) or horizon is None:
+        return ahead
+    steps = steps_ahead(axis, horizon, MOST_STEPS)
+    return steps if len(steps) >= MOST_STEPS else ahead
 
 
 def draws(model: Fitted, ahead: np.ndarray) -> np.ndarray:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
+from pathlib import PurePath
 
 import numpy as np
 
@@ -10,19 +12,34 @@ from fathom.data.dataset import Dataset
 from fathom.kernels.algebra import with_names
 from fathom.kernels.base import Kernel
 from fathom.kernels.syntax import to_text
-from fathom.report.facts.part import PERIODIC, Z90, AtData, Component, Curve, Surface
+from fathom.report.facts.part import (
+    PERIODIC,
+    AtData,
+    Component,
+    Course,
+    Curve,
+    Estimate,
+    Factor,
+    Holidays,
+    Score,
+    Surface,
+)
 from fathom.report.facts.setting import Axis, Setting
-from fathom.report.facts.whole import Facts, Forecast, Outlook
-from fathom.report.measure.anatomy import Anatomy, factors_of, inputs_of, regions_of
+from fathom.report.facts.whole import Facts, Trend
+from fathom.report.measure.anatomy import Anatomy, factors_of, inputs_of, products_of, regions_of
+from fathom.report.measure.course import course_of, noise_at
 from fathom.report.measure.effects import effects, orders
-from fathom.report.measure.future import steps_ahead
+from fathom.report.measure.outlook import forecast
 from fathom.report.measure.selection import Selection, select
 from fathom.report.measure.shape import growths_of, head_of, measure
+from fathom.report.measure.steps import MOST, steps_ahead
+from fathom.report.measure.trend import Together
 from fathom.report.measure.uncertainty import estimates
 from fathom.report.model import Fitted
 
-COARSEST, FINEST = 300, 2000  # places at which a curve is drawn
+COARSEST, FINEST = 300, MOST  # places at which a curve is drawn
 SIDE = 25  # of a surface
+NAMELESS = ("y", "value", "values", "target")  # headers that say nothing
 
 
 def gather(model: Fitted, dataset: Dataset, horizon: float | None = None) -> Facts:
@@ -32,6 +49,12 @@ def gather(model: Fitted, dataset: Dataset, horizon: float | None = None) -> Fac
     for a tenth of the range, and for one step at least.
     """
     return _Gathering(model, dataset, horizon).facts()
+
+
+def called(data: Dataset) -> str:
+    """The name of the target or, where that says nothing, of the file."""
+    name, file = data.target[0], PurePath(data.source)
+    return re.sub(r"[_-]+", " ", file.stem) if name.lower() in NAMELESS and file.suffix else name
 
 
 class _Gathering:
@@ -44,6 +67,7 @@ class _Gathering:
             raise ValueError(f"the model has {self.anatomy.X.shape[1]} inputs and the data set {n}: give its own data")
         self.parts = [self.anatomy.user(part) for part in self.anatomy.parts]
         self.inputs = [inputs_of(part, dataset.names) for part in self.parts]
+        self.means = [self.anatomy.at_data([i])[0] for i in range(len(self.parts))]
         self.forward = 0 if n == 1 else dataset.time  # the input along which one looks ahead
         self.horizon = self._horizon(horizon)
 
@@ -57,14 +81,20 @@ class _Gathering:
             axes.append(Axis(name, data.units.get(name, ""), rule, float(x.min()), float(x.max())))
         unit = data.units.get(data.target[0], "")
         return Setting(
-            target=data.target[0],
+            target=called(data),
             unit=unit,
             axes=tuple(axes),
             time=data.time,
             spread=float(np.std(self.anatomy.y)),
             n_rows=len(self.anatomy.y),
-            source=data.source,
+            source=PurePath(data.source).name,
+            gaps=tuple(data.gaps()),
+            holidays=data.columns.holidays,
         )
+
+    @cached_property
+    def together(self) -> Together:
+        return Together(self.anatomy, [factors_of(part) for part in self.parts])
 
     def _horizon(self, asked: float | None) -> float | None:
         if self.forward is None:
@@ -81,13 +111,13 @@ class _Gathering:
 
     def facts(self) -> Facts:
         """Everything that a page states."""
-        means = [self.anatomy.at_data([i])[0] for i in range(len(self.parts))]
+        means = self.means
         time = None if self.dataset.time is None else self.anatomy.X[:, self.dataset.time]
         chosen = select(self.anatomy, means, time)
         posterior, several = self.anatomy.posterior, not self.setting.series
         variance = float(np.var(self.anatomy.y))
         components = self._components(chosen)
-        tenth = max(1, len(self.anatomy.y) // 10)
+        noise_sd, noise = self._noise()
         return Facts(
             setting=self.setting,
             kernel=str(self._named(self.model.kernel_)),
@@ -95,24 +125,32 @@ class _Gathering:
             log_evidence=float(getattr(self.model, "log_evidence_", np.nan)),
             level=self.anatomy.level,
             level_learnt=bool(np.any(np.asarray(posterior.prior.constant) != 0)),
-            noise_sd=self._noise_sd(slice(None)),
-            noise_start=self._noise_sd(slice(0, tenth)),
-            noise_end=self._noise_sd(slice(-tenth, None)),
+            lowest=float(self.anatomy.y.min()),
+            highest=float(self.anatomy.y.max()),
+            noise_sd=noise_sd,
+            noise=noise,
+            trend=None if several else self._trend(chosen, components),
             explained=1 - self._left_over(means) / variance if variance > 0 else 0.0,
             baseline_mae=chosen.baseline_mae,
             jitter=float(posterior.factor.jitter) / (float(np.mean(posterior.kernel.diag(posterior.X))) or 1.0),
             components=components,
-            forecast=None if several else self._forecast(components),
+            forecast=None if several else forecast(self.anatomy, components, self.setting.axes[0], self.horizon),
             effects=tuple(effects(self.anatomy, self.inputs, means)) if several else (),
             orders=orders(self.anatomy, self.inputs, means) if several else (),
         )
 
-    def _noise_sd(self, some: slice) -> float:
-        """Sd of a typical observation's noise, all noisy parts together, over some of the rows in order of time."""
-        X = self.anatomy.X
-        X = X if self.forward is None else X[np.argsort(X[:, self.forward], kind="stable")]
+    def _noise(self) -> tuple[float, Course]:
+        """Sd of a typical observation's noise, all noisy parts together, and its course in the order of time."""
         noise = [i for i, noisy in enumerate(self.anatomy.noisy) if noisy]
-        return float(np.sqrt(sum(np.mean(self.anatomy.prior_sd(i, X[some]) ** 2) for i in noise)))
+        n = len(self.anatomy.y)
+        own = np.sum([self.means[i] for i in noise], axis=0) if noise else np.zeros(n)
+        sd = noise_at(self.anatomy, noise, np.ones(n, dtype=bool), own)
+        x = np.arange(n) if self.forward is None else self.anatomy.X[:, self.forward]
+        return float(np.sqrt(np.mean(sd**2))), course_of(x, sd)
+
+    def _trend(self, chosen: Selection, components: tuple[Component, ...]) -> Trend | None:
+        tags = [(i, c.score.tag) for i, c in zip(chosen.order, components, strict=True)]
+        return self.together.trend(tags, [jump for c in components for jump in c.jumps])
 
     def _left_over(self, means: list[np.ndarray]) -> float:
         """Variance of the data that only noise accounts for."""
@@ -125,36 +163,57 @@ class _Gathering:
     # -- components ----------------------------------------------------------------------------------------------
 
     def _components(self, chosen: Selection) -> tuple[Component, ...]:
-        found, error = [], chosen.baseline_mae
+        found: list[Component] = []
         parameters = estimates(self.anatomy)
         for k, i in enumerate(chosen.order):
-            part, inputs, axes = self.parts[i], self.inputs[i], self.setting.axes
-            factors = factors_of(part, len(axes))
-            so_far = list(chosen.order[: k + 1])
-            column = inputs[0] if inputs else self.forward or 0
-            component = Component(
-                number=k + 1,
-                part=self.anatomy.keys[i],
-                kernel=str(self._named(part)),
-                structure=to_text(self._named(part), values=False),
-                head=head_of(factors),
-                factors=factors,
-                inputs=inputs,
-                regions=regions_of(factors),
-                growths=growths_of(factors, axes),
-                shape=measure(self.anatomy, i, column, factors) if len(inputs) < 2 else None,
-                estimates=parameters[i],
-                score=chosen.scores[k],
-                before=error,
-                at_data=self._at_data(i, so_far),
-                curve=self._curve(i, so_far),
-                surface=self._surface(i),
-                horizon=self.horizon,
-                setting=self.setting,
-            )
-            error = chosen.scores[k].mae
-            found.append(component)
+            before = found[-1].score.mae if found else chosen.baseline_mae
+            found.append(self._component(i, chosen.order[: k + 1], chosen.scores[k], before, parameters[i]))
         return tuple(found)
+
+    def _component(
+        self, i: int, so_far: tuple[int, ...], score: Score, before: float, parameters: tuple[Estimate, ...]
+    ) -> Component:
+        """Part i, the last of those so far in the order of the report."""
+        part, inputs, axes = self.parts[i], self.inputs[i], self.setting.axes
+        factors, *also = (factors_of(product, len(axes)) for product in products_of(part))
+        column, single = inputs[0] if inputs else self.forward or 0, len(inputs) < 2
+        shape = measure(self.anatomy, i, axes[column], column, sum(also, factors), self.means[i]) if single else None
+        regions, series = regions_of(factors), self.setting.series and shape is not None
+        return Component(
+            number=len(so_far),
+            part=self.anatomy.keys[i],
+            kernel=str(self._named(part)),
+            structure=to_text(self._named(part), values=False),
+            head=head_of(factors),
+            factors=factors,
+            inputs=inputs,
+            regions=regions,
+            growths=() if also else growths_of(factors, axes),
+            shape=shape,
+            together=self.together.change(i, shape.start, shape.end) if series and shape else None,
+            jumps=self.together.jumps(i, regions[0] if regions else None) if series else (),
+            estimates=parameters,
+            score=score,
+            before=before,
+            at_data=self._at_data(i, list(so_far)),
+            curve=self._curve(i, list(so_far)),
+            surface=self._surface(i),
+            horizon=self.horizon,
+            setting=self.setting,
+            also=tuple(also),
+            holidays=self._holidays(factors),
+        )
+
+    def _holidays(self, factors: tuple[Factor, ...]) -> Holidays | None:
+        """Which of the listed days are in the data, and which comes next."""
+        days = next((f for f in factors if f.kind == "Days"), None)
+        if days is None or self.forward is None:
+            return None
+        axis, starts, ends = self.setting.axes[self.forward], *(np.array(days.values[k]) for k in ("starts", "ends"))
+        own = np.unique(self.anatomy.X[:, self.forward])
+        inside = own[np.searchsorted(starts, own, "right") > np.searchsorted(ends, own, "right")]
+        later = starts[(starts > axis.high) & (starts < (self.horizon or axis.high))]
+        return Holidays(len({axis.day(x) for x in inside}), float(later[0]) if len(later) else None)
 
     def _at_data(self, i: int, so_far: list[int]) -> AtData:
         mean, sd = self.anatomy.at_data([i])
@@ -194,33 +253,15 @@ class _Gathering:
         """Where a curve is taken: eight places to the shortest cycle within limits, the data, and the steps ahead."""
         axis = self.setting.axes[column]
         end = self.horizon if column == self.forward and self.horizon is not None else axis.high
-        cycles = [f["period"] for p in self.parts for f in factors_of(p) if f.kind in PERIODIC]
+        products = [product for part in self.parts for product in products_of(part)]
+        cycles = [f["period"] for p in products for f in factors_of(p) if f.kind in PERIODIC]
         n = int(np.clip(8 * (end - axis.low) / min(cycles), COARSEST, FINEST)) if cycles else COARSEST
         x = np.linspace(axis.low, end, n)
         own = np.unique(self.anatomy.X[:, column])
-        if len(own) <= COARSEST:
+        listed = any(f.kind == "Days" for p in products for f in factors_of(p))  # narrower than any grid
+        if len(own) <= COARSEST or listed:
             x = np.union1d(x, own)
         return np.union1d(x, steps_ahead(axis, end, FINEST)) if end > axis.high else x
-
-    def _forecast(self, components: tuple[Component, ...]) -> Forecast | None:
-        axis, horizon = self.setting.axes[0], self.horizon
-        if horizon is None or horizon <= axis.high:
-            return None
-        x = steps_ahead(axis, horizon, FINEST)
-        x = x if len(x) else np.linspace(axis.high, horizon, 101)[1:]
-        mean, sd = self.anatomy.at(list(range(len(self.parts))), x[:, None])
-        mean = mean + self.anatomy.level
-
-        def outlook(k: int) -> Outlook:
-            return Outlook(*(float(v) for v in (x[k], mean[k], mean[k] - Z90 * sd[k], mean[k] + Z90 * sd[k])))
-
-        cycles = [c.shape.cycle for c in components if c.shape is not None and c.shape.cycle is not None]
-        period = max(cycles, key=lambda cycle: cycle.swing_end).period if cycles else np.inf
-        near = x <= axis.high + period * (1 + 1e-6)
-        usable = bool(np.sum(near) > 2 and period <= horizon - axis.high)
-        soon = mean[near] if usable else mean
-        peak, trough = outlook(int(np.argmax(soon))), outlook(int(np.argmin(soon)))
-        return Forecast(axis.high, outlook(-1), peak, trough, float(period) if usable else None)
 
 
 def _numbers(values: np.ndarray) -> tuple[float, ...]:

@@ -4,6 +4,9 @@ Parameters stay fixed. A fold V is predicted from the others T by a subset S of 
 K_S(X_V, X_T) C_T⁻¹ r_T, r = y − level, with the covariance C of the *full* model: the other parts explain their share
 of the data whether or not they are counted. With P = C⁻¹ and α = P r, C_T⁻¹ r_T = α_T − P_TV P_VV⁻¹ α_V, so one
 inverse serves all folds.
+
+The level of a model is arbitrary where a line or a slow part may make up for it. So parts that are not counted stand
+with the mean of what they predict outside the fold: the level alone is then about the mean of the data.
 """
 
 from __future__ import annotations
@@ -58,24 +61,34 @@ def held_out(anatomy: Anatomy, blocks: list[np.ndarray]) -> np.ndarray:
     return found * anatomy.y_sd
 
 
+def elsewhere(values: np.ndarray, blocks: list[np.ndarray]) -> np.ndarray:
+    """For each part, (parts, N), and every row: the mean of its values over all rows outside the block of the row."""
+    found = np.zeros_like(values)
+    for block in blocks:
+        rest = values.sum(1) - values[:, block].sum(1)
+        found[:, block] = (rest / max(values.shape[1] - len(block), 1))[:, None]
+    return found
+
+
 def select(anatomy: Anatomy, means: list[np.ndarray], ordered_by: np.ndarray | None) -> Selection:
     """Put the parts in order by forward selection on held-out error, noise last: it takes what the others leave.
 
     Ties, and gains that are rounding error, go to the part that explains more, then to the earlier one.
     """
-    predicted = held_out(anatomy, folds(len(anatomy.y), ordered_by))
-    target = anatomy.y - anatomy.level
+    blocks = folds(len(anatomy.y), ordered_by)
+    predicted, target = held_out(anatomy, blocks), anatomy.y - anatomy.level
+    average, fitted = elsewhere(predicted, blocks), np.array(means)
+
+    def left(chosen: list[int]) -> np.ndarray:
+        others = [i for i in range(len(means)) if i not in chosen]
+        return target - predicted[chosen].sum(0) - average[others].sum(0)
+
     order: list[int] = []
-    errors = [float(np.mean(np.abs(target)))]
-    total = np.zeros_like(target)
-    fitted = np.zeros_like(target)
     while len(order) < len(anatomy.parts):
         rest = [i for i in range(len(anatomy.parts)) if i not in order]
         rest = [i for i in rest if not anatomy.noisy[i]] or _early_first(rest, means, ordered_by)[:1]
-        best = min(rest, key=lambda i: _rank(target, total + predicted[i], fitted + means[i]))
-        order.append(best)
-        total, fitted = total + predicted[best], fitted + means[best]
-        errors.append(float(np.mean(np.abs(target - total))))
+        order.append(min(rest, key=lambda i: _rank(target, left([*order, i]), fitted[[*order, i]].sum(0))))
+    errors = [float(np.mean(np.abs(left(order[:k])))) for k in range(len(order) + 1)]
     return Selection(tuple(order), _scores(anatomy, means, order, errors), errors[0])
 
 
@@ -86,10 +99,9 @@ def _early_first(noise: list[int], means: list[np.ndarray], ordered_by: np.ndarr
     return sorted(noise, key=lambda i: float(ordered_by @ means[i] ** 2) / (float(means[i] @ means[i]) or 1.0))
 
 
-def _rank(target: np.ndarray, predicted: np.ndarray, fitted: np.ndarray) -> tuple[float, float]:
+def _rank(target: np.ndarray, left: np.ndarray, fitted: np.ndarray) -> tuple[float, float]:
     scale = float(np.mean(np.abs(target))) or 1.0
-    error = float(np.mean(np.abs(target - predicted))) / scale
-    return round(error, 9), round(float(np.var(target - fitted)) / scale**2, 9)
+    return round(float(np.mean(np.abs(left))) / scale, 9), round(float(np.var(target - fitted)) / scale**2, 9)
 
 
 def _scores(anatomy: Anatomy, means: list[np.ndarray], order: list[int], errors: list[float]) -> tuple[Score, ...]:
@@ -102,9 +114,10 @@ def _scores(anatomy: Anatomy, means: list[np.ndarray], order: list[int], errors:
         new_r2 = 1 - now / total if total > 0 else 0.0
         residual_r2 = 1 - now / left if left > 1e-12 * total else 0.0
         before, mae = errors[position], errors[position + 1]
-        gain = 1 - mae / before if before > 0 else 0.0
-        tag = _tag(anatomy.noisy[i], gain, residual_r2)
-        scores.append(Score(new_r2, new_r2 - r2, residual_r2, mae, gain, share / total if total > 0 else 0.0, tag))
+        reduction, gain = 1 - mae / before if before > 0 else 0.0, (before - mae) / errors[0] if errors[0] > 0 else 0.0
+        tag = _tag(anatomy.noisy[i], reduction, residual_r2)
+        share = share / total if total > 0 else 0.0
+        scores.append(Score(gain, new_r2, new_r2 - r2, residual_r2, mae, reduction, share, tag))
         left, r2 = now, new_r2
     return tuple(scores)
 

@@ -8,10 +8,11 @@ from typing import Literal
 import numpy as np
 
 from fathom.base import linalg
-from fathom.report.facts.part import PERIODIC, SMOOTH, SWITCHES, Cycle, Direction, Factor, Growth, Head, Shape
+from fathom.report.facts.part import PERIODIC, SMOOTH, SWITCHES, Direction, Factor, Growth, Head, Shape
 from fathom.report.facts.setting import Axis
 from fathom.report.measure import statistics as st
-from fathom.report.measure.anatomy import Anatomy
+from fathom.report.measure.anatomy import Anatomy, products_of
+from fathom.report.measure.course import course_of, noise_at, turns
 
 BAND = 0.2  # of a frequency on either side: cycles so much longer or shorter are the same rhythm
 LEAST = 1 / 2  # of the variance that a rhythm must hold to be what a reader sees
@@ -66,7 +67,7 @@ def head_of(factors: Sequence[Factor]) -> Head:
             return head
     if "Lin" in kinds:
         return "line" if kinds.count("Lin") == 1 else "polynomial"
-    return "step" if any(kind in SWITCHES for kind in kinds) else "constant"
+    return "step" if any(kind in (*SWITCHES, "Days") for kind in kinds) else "constant"
 
 
 def growths_of(factors: Sequence[Factor], axes: Sequence[Axis]) -> tuple[Growth, ...]:
@@ -83,17 +84,21 @@ def growths_of(factors: Sequence[Factor], axes: Sequence[Axis]) -> tuple[Growth,
     return tuple(found)
 
 
-def measure(anatomy: Anatomy, i: int, column: int, factors: Sequence[Factor]) -> Shape:
-    """The shape of part i, which depends on one column (or on none) of the inputs."""
+def measure(anatomy: Anatomy, i: int, axis: Axis, column: int, factors: Sequence[Factor], own: np.ndarray) -> Shape:
+    """The shape of part i, which depends on one column (or on none) of the inputs; `own` is its mean at the rows."""
     x = np.unique(anatomy.X[:, column])
-    weight = _weight(anatomy, i, x)
+    weight = weight_of(anatomy, i, x)
     inside = x[applies(weight)]
     rows = anatomy.rows({column: inside})  # the other inputs do not matter to this part
     noise, few = anatomy.noisy[i], len(inside) < FEW
     mean = np.zeros(len(inside)) if noise else anatomy.mean([i], rows)
-    change, change_sd = (0.0, 0.0) if noise else anatomy.change(i, rows[[0, -1]])
+    change, change_sd = (0.0, 0.0) if noise else anatomy.change([i], rows[[0, -1]])
     monotone = 0 if noise else direction(mean, 1e-9 * anatomy.y_sd)
-    priors = anatomy.prior_sd(i, rows)
+    where = (anatomy.X[:, column] >= inside[0]) & (anatomy.X[:, column] <= inside[-1])
+    sizes = noise_at(anatomy, [i], where, own) if noise else own[where]
+    cycle, course = None, course_of(anatomy.X[where, column], sizes, factors)
+    if not noise and any(f.kind in PERIODIC for f in factors):
+        cycle, course = turns(lambda places: anatomy.mean([i], anatomy.rows({column: places})), axis, factors, inside)
     return Shape(
         start=float(inside[0]),
         end=float(inside[-1]),
@@ -106,20 +111,22 @@ def measure(anatomy: Anatomy, i: int, column: int, factors: Sequence[Factor]) ->
         bend=_bend(inside, mean),
         low=float(mean.min()),
         high=float(mean.max()),
-        size=float(np.sqrt(np.mean(priors**2 if noise else mean**2))) if noise or few else float(np.std(mean)),
-        prior_start=float(priors[0]),
-        prior_end=float(priors[-1]),
-        cycle=None if noise else _cycle(anatomy, i, column, factors, inside),
+        first=float(mean[0]),
+        last=float(mean[-1]),
+        size=float(np.sqrt(np.mean(sizes**2))) if noise or few else float(np.std(mean)),
+        course=course,
+        cycle=cycle,
         rhythm=rhythm(anatomy, i, inside, rows, mean) if head_of(factors) == "smooth" else None,
     )
 
 
 def direction(curve: np.ndarray, slack: float) -> Literal[-1, 0, 1]:
-    """1 if the curve never falls (by more than `slack` in one step), −1 if it never rises, otherwise 0."""
-    steps = np.diff(curve)
-    if not len(steps) or np.ptp(curve) <= slack:
+    """1 if the curve never falls by more than `slack` below where it has been, −1 if it never rises so, otherwise 0."""
+    if len(curve) < 2 or np.ptp(curve) <= slack:
         return 0
-    return 1 if np.all(steps >= -slack) else -1 if np.all(steps <= slack) else 0
+    if np.max(np.maximum.accumulate(curve) - curve) <= slack:
+        return 1
+    return -1 if np.max(curve - np.minimum.accumulate(curve)) <= slack else 0
 
 
 def half_way(x: np.ndarray, curve: np.ndarray) -> float:
@@ -143,12 +150,12 @@ def _bend(x: np.ndarray, curve: np.ndarray) -> float:
     return second / first if first * second > 0 else 1.0
 
 
-def _weight(anatomy: Anatomy, i: int, x: np.ndarray) -> np.ndarray:
+def weight_of(anatomy: Anatomy, i: int, x: np.ndarray) -> np.ndarray:
     """Product of the weights of part i's switches along its input; 1 without any."""
-    part = anatomy.user(anatomy.parts[i])
+    part = anatomy.user(products_of(anatomy.parts[i])[0])  # cycles that are told together have no switches
     weight = np.ones(len(x))
     for leaf in part.children or (part,):
-        if leaf.name in SWITCHES:
+        if leaf.name in (*SWITCHES, "Days"):
             weight = weight * np.asarray(leaf.weight(x, np))
     return weight
 
@@ -161,18 +168,3 @@ def applies(weight: np.ndarray) -> np.ndarray:
     """
     full, half = weight >= FULL, weight >= 0.5 * float(weight.max())
     return full if 2 * np.sum(full) >= np.sum(half) else half
-
-
-def _cycle(anatomy: Anatomy, i: int, column: int, factors: Sequence[Factor], x: np.ndarray) -> Cycle | None:
-    periods = [f["period"] for f in factors if f.kind in PERIODIC]
-    if not periods:
-        return None
-    period = min(periods)
-    low, high = anatomy.X[:, column].min(), anatomy.X[:, column].max()
-    if x[-1] - x[0] < period:  # it applies for less than a cycle: then with what fades before and after
-        x = np.clip((x[0] + x[-1] + np.array([-period, period])) / 2, low, high)
-    last = max(x[-1] - period, x[0])
-    stretches = [np.linspace(x[0], min(x[0] + period, x[-1]), 97), np.linspace(last, x[-1], 97)]
-    first, final = (anatomy.mean([i], anatomy.rows({column: s})) for s in stretches)
-    peak, trough = (float(stretches[1][k]) for k in (np.argmax(final), np.argmin(final)))
-    return Cycle(period, float(np.ptp(first)), float(np.ptp(final)), peak, trough)

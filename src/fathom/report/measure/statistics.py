@@ -86,6 +86,14 @@ def spread_trend(values: np.ndarray, place: np.ndarray) -> np.ndarray:
     return np.asarray(sizes @ centred / np.maximum(norms, np.finfo(float).tiny))
 
 
+def spread_ratio(values: np.ndarray, place: np.ndarray) -> float:
+    """Size at the middle of the last third over that of the first, on the line through |x|: above 1 if that rises."""
+    sizes, centred = np.abs(values), place - place.mean()
+    mean, slope = float(sizes.mean()) or 1.0, float(sizes @ centred) / (float(centred @ centred) or 1.0)
+    first, last = (max(mean + slope * at * float(np.ptp(place)), 0.05 * mean) for at in (-1 / 3, 1 / 3))
+    return last / first
+
+
 def share_below(before: np.ndarray, after: np.ndarray) -> float:
     """P(before < after) over all pairs; a tie counts half."""
     ordered = np.sort(before)

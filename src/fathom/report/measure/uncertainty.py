@@ -16,7 +16,7 @@ from fathom.gp.exact import additive_parts
 from fathom.kernels.base import Kernel
 from fathom.kernels.vector import from_vector, to_vector
 from fathom.report.facts.part import Z90, Estimate
-from fathom.report.measure.anatomy import Anatomy
+from fathom.report.measure.anatomy import Anatomy, products_of, summed
 
 WIDEST = 1.0  # sd beyond which a value is not determined: a factor e, or the sd of the input
 MOST_ROWS = 3000  # the curvature costs two evidences for each parameter
@@ -41,22 +41,25 @@ class _Place:
     entry: int
     positive: bool
     limit: float
+    fixed: bool
 
 
 def _user_values(anatomy: Anatomy, parts: tuple[Kernel, ...]) -> tuple[list[_Place], np.ndarray]:
     """Parameters of all parts in the user's units, positive ones as logarithms; a product has a single variance."""
     places, values = [], []
     for i, part in enumerate(parts):
-        user = anatomy.user(part)
-        for j, leaf in enumerate(user.children or (user,)):
+        products = [product.children or (product,) for product in products_of(anatomy.user(part))]
+        leaves = [(leaf, k) for product in products for k, leaf in enumerate(product)]
+        for j, (leaf, k) in enumerate(leaves):
             for p in leaf.parameters:
-                if p.kind == "fixed" or (p.name == "variance" and j > 0):
+                if p.kind == "fixed" or (p.name == "variance" and k > 0):
                     continue
                 column = (leaf.inputs or (0,))[0]
                 spread = float(anatomy.scaler.x_sd[column]) if isinstance(column, int) else 1.0
                 for entry, value in enumerate(np.ravel(getattr(leaf, p.name))):
                     positive = p.kind == "positive"
-                    places.append(_Place(i, j, p.name, entry, positive, WIDEST if positive else WIDEST * spread))
+                    limit = WIDEST if positive else WIDEST * spread
+                    places.append(_Place(i, j, p.name, entry, positive, limit, p.name in leaf.fixed))
                     values.append(np.log(max(value, 1e-300)) if positive else value)
     return places, np.array(values)
 
@@ -88,13 +91,15 @@ def _jacobian(anatomy: Anatomy, vector: np.ndarray, values: np.ndarray, step: fl
     for k in range(len(vector)):
         shift = np.zeros_like(vector)
         shift[k] = step
-        moved = additive_parts(from_vector(anatomy.posterior.kernel, vector + shift))
+        moved = summed(additive_parts(from_vector(anatomy.posterior.kernel, vector + shift)), anatomy.groups)
         columns.append((_user_values(anatomy, moved)[1] - values) / step)
     return np.array(columns).T.reshape(len(values), len(vector))
 
 
 def _estimate(place: _Place, value: float, sd: float | None, limit: float) -> Estimate:
     shown = float(np.exp(value)) if place.positive else value
+    if place.fixed:
+        return Estimate(place.factor, place.name, place.entry, shown, None, None, None, fixed=True)
     if sd is None:
         return Estimate(place.factor, place.name, place.entry, shown, None, None, None)
     if sd > limit:

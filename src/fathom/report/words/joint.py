@@ -6,6 +6,8 @@ from fathom.report.facts.part import PERIODIC, SMOOTH, Component
 from fathom.report.facts.setting import Axis
 from fathom.report.facts.whole import Effect, Facts
 from fathom.report.numbers import percent, quantity
+from fathom.report.words.growth import about_part
+from fathom.report.words.said import Claim, Said, tell
 from fathom.report.words.text import capital, counted, listed, sentence, stretches
 
 HARDLY = 3.0  # lengthscale over range beyond which a function hardly bends along an input
@@ -24,13 +26,13 @@ def summary(c: Component) -> str:
     """The phrase for a component of several inputs."""
     if c.head == "noise":
         return f"noise whose standard deviation changes with {names(c)}"
-    size = quantity(c.at_data.size, c.setting.unit)
-    return f"a joint effect of {names(c)}, of about ±{size}"
+    size = Said(f"about ±{quantity(c.at_data.size, c.setting.unit)}", about_part(c, "size", c.at_data.size))
+    return tell(f"a joint effect of {names(c)}, of ", size)
 
 
 def body(c: Component) -> list[str]:
     """Sentences on a component of several inputs: its size, and how it varies along each."""
-    said = [f"this part is {summary(c)}"]
+    said: list[str] = [tell("this part is ", summary(c))]
     if c.head != "noise":
         low, high = (quantity(v, c.setting.unit) for v in (c.at_data.low, c.at_data.high))
         said.append(f"over the data it lies between {low} and {high}")
@@ -60,6 +62,9 @@ def _along(c: Component, i: int) -> list[str]:
             said.append(f"repeats every {axis.stretch(f['period'], 2)}")
         elif f.kind == "Lin":
             said.append(f"changes linearly with {axis.name}")
+    lines = [text for text in said if text.startswith("changes linearly")]
+    if lines and len(said) > len(lines):  # a line that scales the rest makes no straight line of it
+        return [text for text in said if text not in lines] + [f"changes its size with {axis.name}"]
     return said
 
 
@@ -68,23 +73,38 @@ def matters(facts: Facts) -> list[Effect]:
     return [e for e in facts.effects if e.total >= LEAST]
 
 
-def effect(facts: Facts, e: Effect) -> str:
+def effect(facts: Facts, e: Effect) -> Said:
     """A sentence on one input: its share, its direction, and how far it moves the target."""
     axis, unit, target = facts.setting.axes[e.input], facts.setting.unit, facts.setting.target
-    share = f"{percent(e.total)} of what the model explains"
-    reach = f"about {quantity(e.width, unit)}"
-    if e.monotone:
-        way = "rises" if e.monotone > 0 else "falls"
-        half = f", half of it by {_at(axis, e.half_at)}" if e.half_at is not None and _bent(axis, e.half_at) else ""
-        return sentence(
-            f"{axis.name} ({share}): {target} {way} {axis.along}, by {reach} over the range of the data{half}"
+    about = f"input {e.input}"
+    share = Said(f"{percent(e.total)} of what the model explains", Claim(about, "share", e.total))
+    reach = Said(f"about {quantity(e.width, unit)}", Claim(about, "width", e.width))
+    if not e.monotone:
+        where = f"highest {_near(axis, e.peak)} and lowest {_near(axis, e.trough)}"
+        claims = Claim(about, "peak", e.peak), Claim(about, "trough", e.trough)
+        return tell(capital(axis.name), " (", share, f"): {target} is ", Said(where, *claims), ", ", reach, " apart.")
+    if not e.way:
+        return tell(
+            capital(axis.name), " (", share, f"): whether {target} rises or falls {axis.along} the data cannot tell."
         )
-    peaks = f"highest near {_at(axis, e.peak)} and lowest near {_at(axis, e.trough)}"
-    return sentence(f"{axis.name} ({share}): {target} is {peaks}, {reach} apart")
+    way = Said("rises" if e.way > 0 else "falls", Claim(about, "direction", e.way))
+    half = f", half of it by {_at(axis, e.half_at)}" if e.half_at is not None and _bent(axis, e.half_at) else ""
+    opening = tell(capital(axis.name), " (", share, f"): {target} ", way, f" {axis.along}, by ", reach)
+    return tell(opening, " over the range of the data", half, ".")
+
+
+def _near(axis: Axis, value: float) -> str:
+    """ "near 7 days"; at an end of the range, "at the lowest age"."""
+    room = 0.01 * axis.span
+    if value <= axis.low + room or value >= axis.high - room:
+        return f"at the {'lowest' if value <= axis.low + room else 'highest'} {axis.called}"
+    return f"near {_at(axis, value)}"
 
 
 def _at(axis: Axis, value: float) -> str:
-    return axis.around(value)
+    """A value of an input, named where it has no unit: "7 days", "0.55 of water"."""
+    text = axis.around(value)
+    return text if axis.unit or axis.rule is not None else f"{axis.name} {text}"
 
 
 def _bent(axis: Axis, half_at: float) -> bool:
@@ -107,15 +127,16 @@ def orders(facts: Facts) -> list[str]:
     ]
 
 
-def headline(facts: Facts) -> str:
+def matter_most(facts: Facts) -> Said:
     """The inputs that matter most, for the first line of a page."""
     top = matters(facts)[:3]
     if not top:
-        return f"{capital(facts.setting.target)}: none of the inputs matters"
-    texts = [f"{facts.setting.axes[e.input].name} ({_way(e)}{percent(e.total)})" for e in top]
+        return Said("none of the inputs matters")
     verb = "matters" if len(top) == 1 else "matter"
-    return f"{capital(facts.setting.target)}: {listed(texts)} {verb} most"
+    return tell(listed([_moving(facts, e) for e in top]), f" {verb} most")
 
 
-def _way(e: Effect) -> str:
-    return {1: "rising, ", -1: "falling, ", 0: ""}[e.monotone]
+def _moving(facts: Facts, e: Effect) -> Said:
+    """An input with its direction, if it has one: "age (rising)"."""
+    name, way = facts.setting.axes[e.input].name, {1: "rising", -1: "falling", 0: ""}[e.way]
+    return Said(f"{name} ({way})", Claim(f"input {e.input}", "direction", e.way)) if way else Said(name)

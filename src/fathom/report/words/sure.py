@@ -3,35 +3,82 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
-from fathom.data.columns import Columns
 from fathom.report.facts.whole import Agreement, Check, Facts
+from fathom.report.measure.selection import LEAST_GAIN
 from fathom.report.model import Searched
 from fathom.report.numbers import number, percent, quantity
-from fathom.report.words.text import capital, counted
-from fathom.report.words.verdicts import failed, verdict
+from fathom.report.words.said import Claim, Said, tell
+from fathom.report.words.text import capital, counted, sentence
 from fathom.search.trace import Trace
 
 
-def explained(facts: Facts) -> str:
-    """How much of the variance the patterns explain, and how well they predict what was held out."""
-    patterns = [c for c in facts.components if c.head != "noise"]
-    unit = facts.setting.unit
-    if not patterns:
-        return "No pattern was found: the data are noise around their level."
+def explained(facts: Facts) -> Said:
+    """How well the patterns predict what was held out of the data, and only then how well they fit it."""
+    if not facts.patterns:
+        return Said("No pattern was found: the data are noise around their level.")
+    but = FLEXIBLE if flexible(facts) else ""
+    return tell(held_out(facts), f". {but}In the fit the patterns explain ", fit(facts), ".")
+
+
+FLEXIBLE = "The fit itself is far closer, but a curve as flexible as this follows almost anything. "
+
+
+def flexible(facts: Facts) -> bool:
+    """True when the fit says much more than the model can predict: the fit must then not be taken for skill."""
+    return facts.explained - facts.foreseen > 0.3 and facts.foreseen < 0.5
+
+
+def held_out(facts: Facts) -> Said:
+    """How well data that were held out are predicted, without a full stop."""
+    mae, base, unit = facts.patterns[-1].score.mae, facts.baseline_mae, facts.setting.unit
     on = "stretches" if facts.setting.time is not None else "rows"
-    rest = f"{on} held out of the data are predicted with a mean error of {quantity(patterns[-1].score.mae, unit)}"
-    base = f"against {number(facts.baseline_mae)} for the level alone"
-    return f"The patterns explain {percent(facts.explained)} of the variance; {rest}, {base}."
+    claims = Claim("whole", "error", mae), Claim("whole", "foreseen", facts.foreseen)
+    opening = f"{capital(on)} held out of the data are predicted with a mean error of {quantity(mae, unit)}"
+    if facts.foreseen < LEAST_GAIN:
+        return Said(f"{opening}, no better than by the level alone ({quantity(base, unit)})", *claims)
+    return Said(f"{opening}, {percent(facts.foreseen)} less than by the level alone ({quantity(base, unit)})", *claims)
 
 
-def checked(whole: list[Check], columns: Columns) -> str:
-    """How many checks of the whole failed, and what the most surprising of them says."""
-    surprises = failed(whole)
-    if not surprises:
-        return f"All {counted(len(whole), 'check')} of the whole passed: what is left over looks like noise."
-    short = counted(len(surprises), "check").removesuffix(" checks").removesuffix(" check")
-    return f"{capital(short)} of {counted(len(whole), 'check')} failed. {verdict(surprises[0], columns)}"
+def fit(facts: Facts) -> Said:
+    """How much of the variance of the data they were fitted to the patterns explain."""
+    return Said(f"{percent(facts.explained)} of the variance", Claim("whole", "fit", facts.explained))
+
+
+def checked(checks: Sequence[Check]) -> Said:
+    """How many checks of the whole and of the parts failed."""
+    whole, parts = ([c for c in checks if (c.subject == "whole") == is_whole] for is_whole in (True, False))
+    bad, bad_parts = (sum(c.failed for c in some) for some in (whole, parts))
+    claims = [Claim("whole", "checks", len(whole)), Claim("whole", "failed checks", bad)]
+    claims += [Claim("parts", "checks", len(parts)), Claim("parts", "failed checks", bad_parts)]
+    if not bad:
+        text = f"{'all ' if len(whole) > 1 else ''}{counted(len(whole), 'check')} of the whole passed"
+        text += ": what is left over looks like noise" if not bad_parts else ""
+    else:
+        text = f"{_few(bad)} of {counted(len(whole), 'check')} of the whole failed"
+    if bad_parts:
+        text += f"; of {counted(len(parts), 'check')} of single parts {_few(bad_parts)} failed"
+    if bad or bad_parts:
+        text += ". What that means stands under “Before you rely on it”"
+    return Said(sentence(text), *claims)
+
+
+def checked_parts(checks: Sequence[Check]) -> str:
+    """How the checks of single parts came out; empty without any."""
+    parts = [c for c in checks if c.subject != "whole"]
+    bad = sum(c.failed for c in parts)
+    if not parts:
+        return ""
+    first = "each part was compared with its own description as well: "
+    if not bad:
+        return sentence(f"{first}{'all ' if len(parts) > 1 else ''}{counted(len(parts), 'such check')} passed")
+    told = "it is told with its part" if bad == 1 else "they are told with their parts"
+    return sentence(f"{first}{_few(bad)} of {counted(len(parts), 'such check')} failed; {told}")
+
+
+def _few(n: int) -> str:
+    return counted(n, "").rstrip("s ")
 
 
 def alternatives(agreement: Agreement | None, facts: Facts) -> str:
@@ -46,7 +93,8 @@ def alternatives(agreement: Agreement | None, facts: Facts) -> str:
         subject = "the forecast averages" if facts.setting.series else "predictions average"
         return f"{first}; {subject} over {'both' if one else 'them'}."
     axis, s = facts.setting.axes[0], facts.setting
-    share = f" ({percent(agreement.relative)})" if agreement.relative is not None else ""
+    relative = agreement.relative or 0.0
+    share = f" ({percent(relative)})" if relative >= 0.001 else ""
     most = f"{quantity(agreement.most, s.unit)}{share}"
     they = "the two" if one else "they"
     if agreement.agree_until is None:
@@ -74,6 +122,15 @@ def ended(trace: Trace) -> str:
     return _ENDS.get(trace.status, f"It ended: {trace.status}.")
 
 
+def cut_short(trace: Trace) -> list[str]:
+    """That the search had too little time, if it had."""
+    if trace.status != "time limit":
+        return []
+    if len(trace.levels) == 1:
+        return ["The time limit cut the search short before it had fitted any pattern: there is only noise here."]
+    return ["The time limit cut the search short: with more time it may find more."]
+
+
 def failures(trace: Trace) -> list[str]:
     """What failed on the way, and how often: nothing is hidden."""
     total: Counter[str] = Counter()
@@ -99,16 +156,28 @@ def forecasting(model: Searched) -> list[str]:
         )
     if model.caution_ > 1.05:
         missed = "Forecasts of the past missed by more than the models had allowed for"
-        said.append(f"{missed}, so beyond the data their variance is taken {number(model.caution_)} times.")
+        said.append(f"{missed}, so beyond the data their variance is made {_larger(model.caution_)}.")
     return said
+
+
+def _larger(factor: float) -> str:
+    return f"{percent(factor - 1)} larger" if factor < 2 else f"{number(factor)} times as large"
+
+
+def duration(seconds: float) -> str:
+    """A time that something took: "less than a second", "15 seconds", "three minutes"."""
+    if seconds < 0.95:
+        return "less than a second"
+    whole = max(round(seconds), 1)
+    return counted(whole, "second") if whole < 120 else counted(round(seconds / 60), "minute")
 
 
 def story(trace: Trace) -> list[str]:
     """What was tried, for how long, and why it ended."""
     tried = sum(level.n_candidates for level in trace.levels)
-    seconds = sum(level.seconds for level in trace.levels)
+    seconds = duration(sum(level.seconds for level in trace.levels))
     return [
-        f"The search began with noise alone and tried {tried:,} structures in {seconds:.0f} seconds, at each level "
+        f"The search began with noise alone and tried {tried:,} structures in {seconds}, at each level "
         "keeping the one that describes the data best for its number of parameters (a lower score is better).",
         *approximation(trace),
         *([f"It is the best of {trace.paths} such searches, each with another seed."] if trace.paths > 1 else []),

@@ -9,11 +9,14 @@ from fathom.kernels.base import Kernel
 from fathom.report.facts.part import PERIODIC, ROUGH, SMOOTH, SWITCHES, Factor, Region
 from fathom.report.facts.setting import Axis
 from fathom.report.measure.anatomy import factors_of, regions_of
+from fathom.report.words.said import Said, claims_of, tell
 
 
 def listed(items: Sequence[str], word: str = "and") -> str:
     """ "a, b and c"."""
-    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} {word} {items[-1]}"
+    if len(items) < 2:
+        return items[0]
+    return tell(items[0], *(piece for item in items[1:-1] for piece in (", ", item)), f" {word} ", items[-1])
 
 
 def counted(n: int, noun: str) -> str:
@@ -24,17 +27,17 @@ def counted(n: int, noun: str) -> str:
 
 def sentence(text: str) -> str:
     """The text with a capital and a full stop."""
-    return capital(text.rstrip(".") + ".")
+    return Said(capital(text.rstrip(".") + "."), *claims_of(text))
 
 
 def capital(text: str) -> str:
     """The text with a capital."""
-    return text[:1].upper() + text[1:]
+    return Said(text[:1].upper() + text[1:], *claims_of(text))
 
 
 def uncapital(text: str) -> str:
     """The text without its capital."""
-    return text[:1].lower() + text[1:]
+    return Said(text[:1].lower() + text[1:], *claims_of(text))
 
 
 _DEGREES = {1: "Straight-line trend", 2: "Quadratic trend", 3: "Cubic trend"}
@@ -50,7 +53,7 @@ class Measured(NamedTuple):
 
     noun: str
     where: str
-    grows: bool
+    growth: str  # "growing with time", as measured; empty where its size does not change
     drift: str  # over what distance the shape of a cycle changes; empty where it does not show
 
 
@@ -60,14 +63,15 @@ def name_of(factors: Sequence[Factor], axis: Axis, measured: Measured | None = N
     lines = [f for f in factors if f.kind == "Lin"]
     noise = any(f.kind == "WN" for f in factors)
     slow = axis.length(_shortest(of[SMOOTH])) if of[SMOOTH] else ""
-    noun, where, grows, drift = measured or ("", None, True, slow)
-    words = [noun or ("Noise" if noise else _noun(of[PERIODIC], of[SMOOTH], lines, factors, axis))]
-    if lines and grows and (of[PERIODIC] or of[SMOOTH] or noise):
-        words.append(_growth(lines, axis))
+    noun, where, growth, drift = measured or ("", None, f"its size changing {axis.along}", slow)
+    words: list[str] = [noun or ("Noise" if noise else _noun(of[PERIODIC], of[SMOOTH], lines, factors, axis))]
+    if lines and growth and (of[PERIODIC] or of[SMOOTH] or noise):
+        words.append(growth)
     if of[PERIODIC] and drift:
         words.append(f"its shape changing over about {drift}")
     words += [_where(factors, region, axis) for region in regions_of(factors)] if where is None else [where]
-    return ", ".join(word for word in words if word)
+    first, *rest = [word for word in words if word]
+    return tell(first, *(piece for word in rest for piece in (", ", word)))
 
 
 def _noun(
@@ -81,22 +85,12 @@ def _noun(
         return f"{manner} variation over about {axis.length(_shortest(smooth))}"
     if lines:
         return _DEGREES.get(len(lines), f"Polynomial trend of degree {len(lines)}")
-    others = {"SM": "Mixture of waves", "ArcCos": "Bent line"}
+    others = {"SM": "Mixture of waves", "ArcCos": "Bent line", "Days": "Level on listed days"}
     return next((others[f.kind] for f in factors if f.kind in others), "Constant level")
 
 
 def _shortest(smooth: list[Factor]) -> float:
     return min(f["lengthscale"] for f in smooth)
-
-
-def _growth(lines: list[Factor], axis: Axis) -> str:
-    places = [f["location"] for f in lines]
-    if all(place <= axis.low for place in places):
-        return f"growing {axis.along}"
-    if all(place >= axis.high for place in places):
-        return f"shrinking {axis.along}"
-    inside = [place for place in places if axis.low < place < axis.high]
-    return f"smallest around {axis.around(inside[0])}" if inside else f"changing {axis.along}"
 
 
 def _where(factors: Sequence[Factor], region: Region, axis: Axis) -> str:

@@ -6,24 +6,24 @@ part say "this part", so that they can stand under its own heading.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 
 from fathom.data.columns import Columns
 from fathom.data.timeaxis import TimeRule
 from fathom.report.facts.setting import Axis
-from fathom.report.facts.whole import Check
-from fathom.report.numbers import number
+from fathom.report.facts.whole import LEVEL, Check
+from fathom.report.numbers import compared, number
 from fathom.report.words.text import capital
 
-LEVEL = 0.05  # at or below it a check has failed
 FIRM = 0.01  # at or below it there is little doubt
 Sentence = Callable[[Check, Axis, bool], str]  # the third says whether the check passed
 
 
 def verdict(check: Check, columns_or_rule: Columns | TimeRule | None = None) -> str:
     """What a check found, in a sentence; the columns, or the time rule, give periods and lags the reader's units."""
-    axis = _axis(columns_or_rule)
-    passed = check.p_value > LEVEL
+    axis = axis_for(columns_or_rule)
+    passed = not check.failed
     write = (_WHOLE if check.subject == "whole" else _PART)[check.statistic]
     text = write(check, axis, passed)
     doubt = "" if passed or check.p_value <= FIRM else "perhaps "
@@ -43,7 +43,8 @@ def probability(p: float) -> str:
     return f"p = {p:.3f}" if p < 0.0095 else f"p = {p:.2f}"
 
 
-def _axis(known: Columns | TimeRule | None) -> Axis:
+def axis_for(known: Columns | TimeRule | None) -> Axis:
+    """The axis in whose units periods and lags are told; what is not known of it does not matter to a length."""
     if known is None:
         return Axis("", "", None, 0.0, 1.0)
     if isinstance(known, TimeRule):
@@ -68,23 +69,44 @@ def _autocorrelation(check: Check, axis: Axis, passed: bool) -> str:
     return f"neighbouring residuals {alike} (correlation {r}): the model {{perhaps}}{fault}"
 
 
+def slow(check: Check) -> bool:
+    """True when the rhythm of a check does not come round twice in the record: that is no cycle but a drift."""
+    return check.detail.get("cycles", math.inf) < 2
+
+
+def alternates(check: Check) -> bool:
+    """True when the rhythm of a check is an up and down from one observation to the next."""
+    return check.detail.get("steps", math.inf) < 2.2
+
+
 def _rhythm(check: Check, axis: Axis, passed: bool) -> str:
-    period = axis.length(check.detail["period"], 2)
-    if passed:
+    period, named = axis.length(check.detail["period"], 2), not (slow(check) or alternates(check))
+    if passed and named:
         return f"nothing left that repeats: the strongest remaining cycle, of about {period}, could be chance"
-    return f"a cycle of about {period} {{perhaps}}remains unexplained"
+    if passed:
+        return "nothing left that repeats"
+    if named:
+        return f"a cycle of about {period} {{perhaps}}remains unexplained"
+    if slow(check):
+        return f"a slow movement over the whole {axis.record} {{perhaps}}remains unexplained"
+    return "residuals {perhaps}go up and down from one observation to the next"
 
 
 def _extremes(check: Check, axis: Axis, passed: bool) -> str:
     up = check.statistic == "qq_high"
     if passed:
         return f"no residual lies unexpectedly far {'up' if up else 'down'}"
-    end, gap = {"upper": "largest", "lower": "lowest"}[check.detail["side"]], number(check.observed)
+    end, gap = {"upper": "largest", "lower": "lowest"}[check.detail["side"]], _deviations(check.observed)
     if check.meaning == "heavy tails":
         tale = f"more extreme than the model allows: surprises {{perhaps}}run {_way(up)}"
     else:
         tale = f"less extreme than expected: the model is {{perhaps}}too cautious {_way(not up)}"
-    return f"the {end} residuals are {gap} standard deviations {tale}"
+    return f"the {end} residuals are {gap} {tale}"
+
+
+def _deviations(size: float) -> str:
+    text = number(size)
+    return "one standard deviation" if text == "1" else f"{text} standard deviations"
 
 
 def _way(up: bool) -> str:
@@ -107,10 +129,8 @@ def _drift(check: Check, axis: Axis, passed: bool) -> str:
     if passed:
         return "the residuals scatter alike from beginning to end"
     change = "grow" if check.meaning == "growing variance" else "shrink"
-    return (
-        f"the errors {{perhaps}}{change} along the record: "
-        f"their spread in the last third is {number(ratio)} times that in the first"
-    )
+    size = f": in its last third they are {compared(ratio, 'large')} as in its first"
+    return f"the errors {{perhaps}}{change} along the {axis.record}" + ("" if 0.95 < ratio < 1.05 else size)
 
 
 def _input(check: Check, axis: Axis, passed: bool) -> str:
@@ -146,14 +166,23 @@ def _swing_lag(check: Check, axis: Axis, passed: bool) -> str:
 def _cycle(check: Check, axis: Axis, passed: bool) -> str:
     if passed:
         return "this part repeats no more and no less than its description says"
-    period = axis.length(check.detail["period"], 2)
-    if check.meaning == "missed periodicity":
+    period, more = axis.length(check.detail["period"], 2), check.meaning == "missed periodicity"
+    if more and slow(check):
+        return f"this part {{perhaps}}moves over the whole {axis.record} more than its description allows"
+    if more and alternates(check):
+        return "this part {perhaps}goes up and down between neighbours more than its description allows"
+    if more and check.detail.get("own"):
+        return "this part {perhaps}repeats more strongly than its description says"
+    if more:
         return f"this part {{perhaps}}hides a cycle of about {period} that its description does not mention"
-    return f"this part {{perhaps}}repeats less than its description says; its strongest cycle is of about {period}"
+    rest = "" if slow(check) or alternates(check) else f"; its strongest cycle is of about {period}"
+    return f"this part {{perhaps}}repeats less than its description says{rest}"
 
 
 def _cycle_length(check: Check, axis: Axis, passed: bool) -> str:
     period = axis.length(check.detail["period"], 2)
+    if slow(check):
+        return f"this part moves {'' if passed else '{perhaps}not '}at the pace that its description expects"
     if passed:
         return f"the strongest rhythm of this part, of about {period}, is where its description puts it"
     return f"the strongest rhythm of this part, of about {period}, is {{perhaps}}not where its description puts it"
