@@ -8,6 +8,7 @@ import json
 import math
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -66,6 +67,8 @@ def stream(
 
     Example: fathom stream airline.csv --budget 50 --out predictions.csv
     """
+    from fathom.base.parameters import check_parameters
+    from fathom.data import datasets
     from fathom.data.streaming import feed
 
     made = _made(model, kernel, budget, noise, forgetting, widths, seed)
@@ -73,11 +76,13 @@ def stream(
     read = [] if data == "-" else [outputs.data(data)]
     outputs.check([Output(p) for p in (out, state) if p is not None], read)
     outputs.check([Output(save_to, "--save")] if save_to else [], read)
+    check_parameters(made.inference if model == "sequential" else made)  # type: ignore[arg-type]
     course = Course(made, out, state, as_json)
     course.resume()
-    rows = feed(data, target or None, time_column, drop, course.columns)
+    path = data if data == "-" else str([*datasets.files(data), data][0])
+    rows = feed(path, target or None, time_column, drop, course.columns)
     course.begin(rows.columns)
-    with console.progress("streaming") as step:
+    with closing(rows.source), console.progress("streaming") as step:
         for piece in rows.pieces(PIECE, course.line):
             course.take(piece)
             step(course.tally.line(), 0.0)

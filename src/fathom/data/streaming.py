@@ -5,6 +5,7 @@ A line that cannot be read is told with its number and passed over. A cell never
 
 from __future__ import annotations
 
+import csv
 import gzip
 import os
 import sys
@@ -13,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count, islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 import numpy as np
 
@@ -73,6 +74,8 @@ class Feed:
         if not lines:
             return self._nothing()
         table = replace(table_of_text("".join([self.header, *lines]), Path(self.name)), earlier=self.columns.dialect)
+        if len(table.headers) != (names := len(next(csv.reader([self.header], delimiter=table.separator)))):
+            raise DataError(f"{self.name}, line 2 has {len(table.headers)} fields where the header names {names}")
         if table.n_rows != len(lines):
             raise DataError(f"{self.name}, line 2 is no row of its own: a quotation mark may be open")
         X = input_columns(table, self.columns)
@@ -91,6 +94,7 @@ class Source:
     def __init__(self, path: str):
         self.name, self._rest, self._lines = path, b"", list[str]()
         self._read: Callable[[int], bytes]
+        self._file: IO[bytes] | gzip.GzipFile | None = None
         if path == "-":
             self.name, self._read = "standard input", partial(os.read, sys.stdin.fileno())
             return
@@ -99,7 +103,13 @@ class Source:
             raise DataError(f"no file {path!r}: check the name and the folder, or use - for standard input")
         if file.is_dir():
             raise DataError(f"{path} is a folder: name a CSV file")
-        self._read = (gzip.open(file) if file.suffix == ".gz" else file.open("rb", 0)).read  # noqa: SIM115
+        self._file = gzip.open(file) if file.suffix == ".gz" else file.open("rb", 0)  # noqa: SIM115
+        self._read = self._file.read
+
+    def close(self) -> None:
+        """Read no more."""
+        if self._file is not None:
+            self._file.close()
 
     def take(self, most: int) -> list[str]:
         """The next lines, at least one and at most so many; none at the end."""
@@ -121,6 +131,14 @@ def feed(
 ) -> Feed:
     """Open a stream of rows; what its columns are is settled by the first 100, or known from before."""
     source = Source(path)
+    try:
+        return _settled(source, target, time, drop, columns)
+    except DataError:
+        source.close()
+        raise
+
+
+def _settled(source: Source, target: Names, time: str | None, drop: Names, columns: Columns | None) -> Feed:
     start, header = _header(source)
     if columns is not None:
         return Feed(source.name, source, header, columns, [], start)

@@ -77,8 +77,6 @@ class Sequential(Inference):
         self.forgetting = forgetting
 
     def check(self, arch: Architecture, training: Training) -> None:
-        if changed := training.changed():
-            raise ValueError(f"{changed[0]} means nothing to {self.name!r}: it has episodes, passes over the rows")
         super().check(arch, training)
         if arch.dtype != self.dtype:
             raise ValueError(f"dtype {arch.dtype!r} means nothing to {self.name!r}, which computes in float64")
