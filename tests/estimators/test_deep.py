@@ -422,7 +422,7 @@ def test_double_precision_leaves_the_configuration_alone():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"inference": "magic"}, "inference must be one of dsvi, gamma, dspp, sampling, sep, not 'magic'"),
+        ({"inference": "magic"}, "inference must be one of dsvi, gamma, dspp, sampling, sep, sequential, not 'magic'"),
         ({"dtype": "float16"}, "dtype must be None, 'float32' or 'float64', not 'float16'"),
         ({"mean": "cubic"}, "mean must be 'linear' or 'zero', not 'cubic'"),
         ({"widths": (0,)}, "widths must be 'auto' or a tuple of integers of at least 1, not (0,)"),

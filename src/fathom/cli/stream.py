@@ -74,8 +74,8 @@ def stream(
     made = _made(model, kernel, budget, noise, forgetting, widths, seed)
     state = outputs.beside(out, ".state")
     read = [] if data == "-" else [outputs.data(data)]
-    outputs.check([Output(p) for p in (out, state) if p is not None], read)
-    outputs.check([Output(save_to, "--save")] if save_to else [], read)
+    writes = [(out, "--out"), (state, "--out"), (save_to, "--save")]
+    outputs.check([Output(file, option) for file, option in writes if file is not None], read)
     check_parameters(made.inference if model == "sequential" else made)  # type: ignore[arg-type]
     course = Course(made, out, state, as_json)
     course.resume()
