@@ -19,7 +19,9 @@ from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
+from fathom.report import consistency
 from fathom.report.contents import Report, make
+from fathom.report.prose import Words
 from tests.report import simulated, stranger
 
 Found = list[tuple[str, str]]  # (kind, story)
@@ -40,11 +42,6 @@ def read(i: int, search: bool = False) -> Found:
 
 def claims(report: Report) -> Found:
     """Contradictions among the claims of the sentences, before any is left out."""
-    if not hasattr(report, "words"):
-        return []
-    from fathom.report import consistency
-    from fathom.report.prose import Words
-
     words = Words.of(report.facts, report.checks, report.agreement)
     found = consistency.contradictions(words, report.facts, report.checks)
     return [("claims", f"{c.what} in {c.statement.place}: {c.statement.text}") for c in found]

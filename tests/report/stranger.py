@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from fathom.data.dates import MONTHS
-from fathom.report import document, plaintext, prose
+from fathom.report import document, plaintext
 from fathom.report.contents import Report
 from fathom.report.facts.part import Component
 
@@ -116,7 +116,7 @@ def _checks(report: Report) -> Faults:
     drawn = re.split(r'<section class="[a-z]+"', page.split('<section class="checks">')[1])[0].count('class="verdict')
     if (bad, shown) != (sum(c in failed for c in whole), len(whole)) or drawn != shown:
         yield "count of checks", f"{told} ({len(whole)} made, {drawn} shown)"
-    cautions = " ".join(_cautions(report))
+    cautions = " ".join(report.remarks)
     if failed and not re.search(r"\bchecks?\b", cautions):
         yield "failed in silence", f"{len(failed)} of {len(report.checks)} checks"
     ends = {(c.statistic, c.detail.get("side")): c.meaning for c in failed if c.subject == "whole"}
@@ -128,10 +128,6 @@ def _checks(report: Report) -> Faults:
     for c in failed:
         if 0.6 * record < c.detail.get("period", 0.0) and "cycle of about" in report.say(c):
             yield "cycle as long as the record", report.say(c)
-
-
-def _cautions(report: Report) -> list[str]:
-    return report.remarks if hasattr(report, "remarks") else prose.remarks(report.facts)  # pages of old had no list
 
 
 # -- shares ------------------------------------------------------------------------------------------------------------
@@ -292,8 +288,7 @@ def _next_peak(report: Report) -> Faults:
 def _next_day(report: Report, when: str) -> Faults:
     """A weekly cycle is next highest on the weekday on which it was, a daily one at the hour."""
     f = report.facts.forecast
-    part = getattr(f, "part", None)
-    own = _own(report, part - 1) if part else ""
+    own = _own(report, f.part - 1) if f is not None and f.part else ""
     day, hour = re.search(r"highest on (\w+)s\b", own), re.search(r"highest around (\d\d):", own)
     if day and day.group(1) in DAYS and day.group(1) not in when:
         yield "peak against peak", f"next {when}, highest on {day.group(1)}s"
@@ -401,7 +396,7 @@ def _noise(report: Report) -> Faults:
 
 def _row_of_table(report: Report) -> Faults:
     """The interval of the headline is that of its row in the table of the forecast."""
-    table, f = getattr(report, "forecast", None), report.facts.forecast
+    table, f = report.forecast, report.facts.forecast
     if table is None or f is None or report.dataset.rule is None:
         return
     what = f.peak if f.cycle is not None else f.end
