@@ -19,7 +19,9 @@ from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from fathom.report.contents import make
+from fathom.report import consistency
+from fathom.report.contents import Report, make
+from fathom.report.prose import Words
 from tests.report import simulated, stranger
 
 Found = list[tuple[str, str]]  # (kind, story)
@@ -32,9 +34,17 @@ def read(i: int, search: bool = False) -> Found:
         warnings.simplefilter("ignore")  # fits of a few iterations may say that they have not converged
         data = case.load(Path(folder))
         model = case.search(data) if search else case.fit(data)
-        found = stranger.faults(make(model, data), folder)
+        report = make(model, data)
+        found = stranger.faults(report, folder) + claims(report)
     how = " (searched)" if search else ""
     return [(kind, f"{i} {case.name}{how}: {story}") for kind, story in found]
+
+
+def claims(report: Report) -> Found:
+    """Contradictions among the claims of the sentences, before any is left out."""
+    words = Words.of(report.facts, report.checks, report.agreement)
+    found = consistency.contradictions(words, report.facts, report.checks)
+    return [("claims", f"{c.what} in {c.statement.place}: {c.statement.text}") for c in found]
 
 
 def table(faults: Found, pages: int) -> str:

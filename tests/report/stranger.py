@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from fathom.data.dates import MONTHS
-from fathom.report import document, plaintext, prose
+from fathom.report import document, plaintext
 from fathom.report.contents import Report
 from fathom.report.facts.part import Component
 
@@ -41,7 +41,7 @@ def faults(report: Report, folder: str = "") -> list[tuple[str, str]]:
     if report.facts.setting.series:
         for k in range(len(report.facts.components)):
             found += [*_swings(report, k), *_peaks(report, k), *_direction(report, k), *_step(report, k)]
-        found += [*_noise(report), *_next_peak(report)]
+        found += [*_noise(report), *_next_peak(report), *_row_of_table(report)]
     return found
 
 
@@ -116,7 +116,7 @@ def _checks(report: Report) -> Faults:
     drawn = re.split(r'<section class="[a-z]+"', page.split('<section class="checks">')[1])[0].count('class="verdict')
     if (bad, shown) != (sum(c in failed for c in whole), len(whole)) or drawn != shown:
         yield "count of checks", f"{told} ({len(whole)} made, {drawn} shown)"
-    cautions = " ".join(_cautions(report))
+    cautions = " ".join(report.remarks)
     if failed and not re.search(r"\bchecks?\b", cautions):
         yield "failed in silence", f"{len(failed)} of {len(report.checks)} checks"
     ends = {(c.statistic, c.detail.get("side")): c.meaning for c in failed if c.subject == "whole"}
@@ -128,10 +128,6 @@ def _checks(report: Report) -> Faults:
     for c in failed:
         if 0.6 * record < c.detail.get("period", 0.0) and "cycle of about" in report.say(c):
             yield "cycle as long as the record", report.say(c)
-
-
-def _cautions(report: Report) -> list[str]:
-    return report.remarks if hasattr(report, "remarks") else prose.remarks(report.facts)  # pages of old had no list
 
 
 # -- shares ------------------------------------------------------------------------------------------------------------
@@ -236,10 +232,16 @@ def _month(moment: float) -> str:
     return MONTHS[int(np.floor(12 * (moment % 1.0) + 1e-6)) % 12]
 
 
+QUARTERS = ("first", "second", "third", "fourth")
+DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+
 def _season(text: str) -> str:
     """The month of a date in words, or its quarter as "Q3"."""
     if match := re.search(r"Q[1-4]", text):
         return match.group()
+    if match := re.search(rf"({'|'.join(QUARTERS)}) quarter", text):
+        return f"Q{QUARTERS.index(match.group(1)) + 1}"
     if match := re.search("|".join(MONTHS), text):
         return match.group()
     match = re.search(r"\d{4}-(\d\d)", text)
@@ -277,9 +279,21 @@ def _peaks(report: Report, k: int) -> Faults:
 def _next_peak(report: Report) -> Faults:
     match = re.search(r"next peak[^;]*?,? (?:around|in|on) ([^;(]*?),? (?:should|the model)", report.headline)
     told = [h for k in range(len(report.facts.components)) if (h := _highest(report, k))]
+    yield from _next_day(report, match.group(1) if match else "")
     when = _season(match.group(1)) if match and told and _clause_of_year(report) else ""
     if when and not any(_same_season(when, h) for h in told):
         yield "peak against peak", f"next in {when}, highest in {told}"
+
+
+def _next_day(report: Report, when: str) -> Faults:
+    """A weekly cycle is next highest on the weekday on which it was, a daily one at the hour."""
+    f = report.facts.forecast
+    own = _own(report, f.part - 1) if f is not None and f.part else ""
+    day, hour = re.search(r"highest on (\w+)s\b", own), re.search(r"highest around (\d\d):", own)
+    if day and day.group(1) in DAYS and day.group(1) not in when:
+        yield "peak against peak", f"next {when}, highest on {day.group(1)}s"
+    if hour and f"{hour.group(1)}:" not in when:
+        yield "peak against peak", f"next {when}, highest around {hour.group(1)}:00"
 
 
 def _clause_of_year(report: Report) -> bool:
@@ -375,3 +389,20 @@ def _noise(report: Report) -> Faults:
     starts = [value(a) for a, _ in pairs]
     if starts and max(starts) > 1.25 * min(starts):
         yield "noise against noise", str(pairs)
+
+
+# -- the forecast ------------------------------------------------------------------------------------------------------
+
+
+def _row_of_table(report: Report) -> Faults:
+    """The interval of the headline is that of its row in the table of the forecast."""
+    table, f = report.forecast, report.facts.forecast
+    if table is None or f is None or report.dataset.rule is None:
+        return
+    what = f.peak if f.cycle is not None else f.end
+    columns = [table.header.index(name) for name in ("q0.05", "q0.95") if name in table.header]
+    for row in table.rows:
+        if str(row[0]) == report.dataset.rule.format(what.at) and len(columns) == 2:
+            shown, room = [float(row[k]) for k in columns], NEAR * (what.high - what.low) + 1e-6 * abs(what.mean)
+            if max(abs(shown[0] - what.low), abs(shown[1] - what.high)) > room:
+                yield "headline against the table", f"{what.low:.4g} to {what.high:.4g}, in the table {shown}"

@@ -244,7 +244,7 @@ def test_a_line_that_scales_a_smooth_effect_makes_no_straight_line_of_it():
 
 def test_the_plain_page_leads_with_held_out_data_and_has_every_caution(airline):
     data, model, _ = airline
-    report = make(model, data, Origin("fathom report airline", 1.0, 0))
+    report = make(model, data, Origin("fathom report airline", seconds=1.0, seed=0))
     text = plaintext.markdown(report)
     assert text.index("less error on held-out data") < text.index("of the variance")
     cautions_at = text.index("## Before you rely on it")

@@ -125,7 +125,8 @@ def test_a_cycle_that_its_steps_sample_poorly_is_looked_at_for_longer():
 
 
 @pytest.mark.parametrize(
-    ("rule", "per_year", "high", "low"), [(MONTHLY, 12, "December", "January"), (QUARTERLY, 4, "Q4", "Q1")]
+    ("rule", "per_year", "high", "low"),
+    [(MONTHLY, 12, "December", "January"), (QUARTERLY, 4, "the fourth quarter", "the first quarter")],
 )
 def test_the_next_peak_is_in_the_month_of_the_last(rule, per_year, high, low):
     """A sharp peak in the last step of a year, a trough in the first, on a steep trend that would move it."""
@@ -149,7 +150,8 @@ def test_months_are_those_of_the_calendar():
     rule = TimeRule("date", "elapsed", 86_400_000_000.0, "{Y}-{m:02}-{d:02}")
     axis = Axis("day", "", rule, 2020.0, 2024.0)
     march = float(rule.future(2022.9999, 60)[-1])
-    assert (rule.format(march)[5:], axis.season(march)) == ("03-01", "March")
+    assert (rule.format(march)[5:], axis.month(march)) == ("03-01", "March")
+    assert axis.phase(march, 1.0) == "in March"
 
 
 def test_no_peak_is_announced_for_a_cycle_that_has_ended_or_hardly_repeats():

@@ -13,6 +13,7 @@ import fathom
 from fathom.data.dataset import Dataset
 from fathom.report import document, plaintext
 from fathom.report.contents import MOST_STEPS
+from fathom.report.words.sure import checked_parts
 from fathom.report.words.verdicts import LEVEL
 from tests.report.test_document import Page
 
@@ -161,11 +162,10 @@ def test_every_check_has_one_line_and_every_failure_stands_where_it_is_said_to(n
         failed = check.p_value <= LEVEL
         if check.subject == "whole" or failed:
             assert said in shown
-    parts = [c for c in report.checks if c.subject != "whole"]
-    bad = [c for c in parts if c.p_value <= LEVEL]
+    bad = [c for c in report.checks if c.subject != "whole" and c.p_value <= LEVEL]
     sections = re.findall(r'<section class="part".*?</section>', text, flags=re.DOTALL)
     assert sum(section.count('class="verdict failed"') for section in sections) == len(bad)
-    assert f"in {len(parts)} checks: {f'{len(bad)} of them failed' if bad else 'all of them passed'}" in Page(text).text
+    assert checked_parts(report.checks) in Page(text).text
 
 
 # -- numbers behind the pictures, and the page again -------------------------------------------------------------------

@@ -204,7 +204,7 @@ def test_a_weekly_cycle_names_its_days(visits):
     _, _, facts = visits
     texts = {c.head: prose.describe(c) for c in facts.components}
     assert "It is highest on Fridays and lowest on Mondays." in " ".join(texts["cycle"].sentences)
-    assert "at the next peak, around Friday 22 March 2024, the model expects between" in prose.headline(facts)
+    assert "at the next peak, on Friday 22 March 2024, the model expects between" in prose.headline(facts)
 
 
 def test_a_gap_is_told_once_before_one_relies_on_the_page(visits):

@@ -113,7 +113,7 @@ class Axis:
         if span > 20:
             return f"{math.floor(value + 1e-6)}"
         if self.rule.kind == "decimal year":
-            return f"{self.season(value)} {math.floor(value + 1e-6)}" if span > 2 else self.place(value)
+            return f"{self.month(value)} {math.floor(value + 1e-6)}" if span > 2 else self.place(value)
         return replace(self.rule, form=_coarse(self.rule.spoken, span)).format(value)
 
     def day(self, value: float) -> str:
@@ -146,12 +146,10 @@ class Axis:
         words, size, _ = next((c for c in choices if self.span >= c[2]), ("an hour", 1 / DAYS / 24, 0.0))
         return slope * size, words
 
-    def season(self, value: float) -> str:
-        """The month or quarter a moment falls in, or its date when the axis does not show months."""
-        if not self.in_years or self.rule is None:
-            return self.place(value)
-        if self.rule.kind == "date":
-            return replace(self.rule, form="Q{q}" if "{q" in self.rule.form else "{B}").format(value)
+    def month(self, value: float) -> str:
+        """The month a moment in years falls in."""
+        if self.rule is not None and self.rule.kind == "date":
+            return replace(self.rule, form="{B}").format(value)
         return MONTHS[math.floor(12 * (value % 1.0) + 1e-6) % 12]
 
     def phase(self, value: float, period: float) -> str:
@@ -159,7 +157,7 @@ class Axis:
         name = self._named(period)
         if name is None or self.rule is None or not self.in_years:
             return ""
-        month = math.floor(12 * (value % 1.0) + 1e-6) % 12
+        month = MONTHS.index(self.month(value))
         if name == "yearly":
             quarterly = self.rule.grid == "months" and self.rule.step == 3
             return f"in the {_PARTS[month // 3]} quarter" if quarterly else f"in {MONTHS[month]}"

@@ -66,7 +66,7 @@ def _cycle(c: Component) -> dict[str, tuple[float, float]]:
         return {}
     period, x = c.shape.cycle.period, np.array(c.curve.x)
     seen = x[(x > c.shape.end - period * (1 + 1e-6)) & (x <= c.shape.end + 1e-9)]
-    steps = steps_between(c.setting.axes[0], max(c.shape.end - period, c.shape.start), c.shape.end)
+    steps = steps_between(c.setting.axes[0], max(c.shape.end - 0.999 * period, c.shape.start), c.shape.end)
     if len(seen) < 6 or len(steps) < 6 or c.shape.end - c.shape.start < period:
         return {}  # drawn or seen too coarsely to tell
     mean = np.interp(steps, c.curve.x, c.curve.mean)

@@ -250,18 +250,30 @@ class _Gathering:
         return Surface((first, second), _numbers(x), _numbers(y), tuple(_numbers(r) for r in mean.reshape(SIDE, SIDE)))
 
     def _places(self, column: int) -> np.ndarray:
-        """Where a curve is taken: eight places to the shortest cycle within limits, the data, and the steps ahead."""
+        """Where a curve is taken: the same places in every round of the shortest cycle, the data, the steps ahead."""
         axis = self.setting.axes[column]
         end = self.horizon if column == self.forward and self.horizon is not None else axis.high
         products = [product for part in self.parts for product in products_of(part)]
         cycles = [f["period"] for p in products for f in factors_of(p) if f.kind in PERIODIC]
-        n = int(np.clip(8 * (end - axis.low) / min(cycles), COARSEST, FINEST)) if cycles else COARSEST
-        x = np.linspace(axis.low, end, n)
+        x = _in_step(axis.low, end, min(cycles, default=np.inf))
         own = np.unique(self.anatomy.X[:, column])
         listed = any(f.kind == "Days" for p in products for f in factors_of(p))  # narrower than any grid
         if len(own) <= COARSEST or listed:
             x = np.union1d(x, own)
         return np.union1d(x, steps_ahead(axis, end, FINEST)) if end > axis.high else x
+
+
+def _in_step(low: float, high: float, period: float) -> np.ndarray:
+    """Even places that fall on the same phases of every round of a cycle, up to 32 in each, as far as limits allow.
+
+    Places that drift through the phases would make the peaks of a cycle that repeats exactly rise and fall.
+    """
+    rounds = (high - low) / period
+    fewest, most = (max(int(n / rounds), 1) for n in (COARSEST, FINEST)) if rounds > 0 else (1, 1)
+    if rounds < 1 or most < 4:
+        return np.linspace(low, high, FINEST if rounds >= 1 else COARSEST)
+    x = low + period / min(max(32, fewest), most) * np.arange(rounds * min(max(32, fewest), most))
+    return np.append(x[x < high - 1e-9 * period], high)
 
 
 def _numbers(values: np.ndarray) -> tuple[float, ...]:

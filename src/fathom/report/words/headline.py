@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fathom.data.dates import WEEKDAYS
 from fathom.report.facts.part import Component, Jump
 from fathom.report.facts.whole import Facts, Forecast, Outlook, Trend
 from fathom.report.measure.selection import LEAST_GAIN
@@ -192,7 +193,8 @@ def expects(facts: Facts) -> str:
 
 def _when(f: Forecast, facts: Facts) -> str:
     text = say.peak(f, facts.setting.axes[0])
-    return f"in {text}" if text.isdigit() else f"around {text}"
+    day = text.partition(" ")[0] in WEEKDAYS and ":" not in text
+    return f"in {text}" if text.isdigit() else f"{'on' if day else 'around'} {text}"
 
 
 def _interval(facts: Facts, ahead: Outlook) -> Said:
