@@ -113,7 +113,7 @@ def files() -> set[str]:
             "search d.csv --backend dask --address garbage",
         ),
         (
-            r"--widths is for deep models \(dsvi, gamma, dspp, sampling, sep\): svgp has none",
+            r"--widths is for deep models \(dsvi, gamma, dspp, sampling, sep, sequential\): svgp has none",
             "fit d.csv --model svgp --widths 3",
         ),
         ("cannot write no/m.fathom: there is no folder no; make it", "fit d.csv --out no/m.fathom"),

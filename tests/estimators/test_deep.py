@@ -205,7 +205,11 @@ def with_arrays(path, changes, **described):
         ({}, {"classes": ["up", "down", "no"]}, "CheckpointError: array model.5 is missing"),
         ({}, {"learnt__scales": [[0.0, 1.0]]}, "'scales' must be pairs of a positive factor and its share"),
         ({}, {"learnt__weights": [-1.0]}, "'weights' must be shares of models"),
-        ({}, {"inference__name": "vfe"}, "its inference must be one of dsvi, dspp, sampling, sep, not 'vfe'"),
+        (
+            {},
+            {"inference__name": "vfe"},
+            "its inference must be one of dsvi, dspp, sampling, sep, sequential, not 'vfe'",
+        ),
         ({}, {"params__widths": [10**9]}, "'widths' ask for more than the "),
         ({}, {"params__n_inducing": "many"}, "'n_inducing' must be a whole number, not 'many'"),
         ({}, {"last": [1.0]}, "'last' has 1 numbers, not 2"),

@@ -78,7 +78,9 @@ def _try(odd: Odd, path: Path, story: str, tally: Tally) -> None:
 def how(odd: Odd) -> dict[str, object]:
     """The arguments with which the file is read."""
     times = odd.named("time")
-    return {"target": "y", "time": times[0] if times else None, "drop": [*odd.named("text"), *odd.drops]}
+    return {"target": "y", "time": times[0] if times else None, "drop": [*odd.named("text"), *odd.drops]} | (
+        {"inputs": "all"} if times else {}
+    )
 
 
 @contextmanager

@@ -102,9 +102,11 @@ def _factorise_jax(K: Array) -> Factor:
     return Factor(lower, jitters[count - 1], count)
 
 
-def jittered(K: Array, jitter: float) -> Array:
-    """K + jitter·(mean diagonal)·I, for one matrix or a stack (…, M, M)."""
+def jittered(K: Array, jitter: float, own: bool = False) -> Array:
+    """K + jitter·(mean diagonal)·I, for one matrix or a stack (…, M, M); with `own`, K + jitter·diag(K)."""
     xp = namespace(K)
+    if own:
+        return K * (1 + jitter * xp.eye(K.shape[-1], dtype=K.dtype))
     scale = xp.mean(xp.diagonal(K, axis1=-2, axis2=-1), -1)[..., None, None]
     return K + jitter * scale * xp.eye(K.shape[-1], dtype=K.dtype)
 

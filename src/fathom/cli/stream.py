@@ -79,7 +79,7 @@ def stream(
     check_parameters(made.inference if model == "sequential" else made)  # type: ignore[arg-type]
     course = Course(made, out, state, as_json)
     course.resume()
-    path = data if data == "-" else str([*datasets.files(data), data][0])
+    path = data if data == "-" else str(datasets.table_of(data))
     rows = feed(path, target or None, time_column, drop, course.columns)
     course.begin(rows.columns)
     with closing(rows.source), console.progress("streaming") as step:

@@ -120,6 +120,16 @@ def resolve(
     raise DataError(f"no file or data set is called {name!r}{_hints(name)}")
 
 
+def table_of(data: str | Path) -> Path:
+    """The table that `resolve` reads, also of a data set by its name."""
+    name = str(data)
+    if Path(name).exists() or (name not in _BUNDLED and name not in _catalog()):
+        return Path(name)
+    if name in _BUNDLED:
+        return Path(str(resources.files("fathom") / "bundled" / _BUNDLED[name]["file"]))
+    return _folder() / _entry(name).get("file", f"{name}.csv")
+
+
 def files(data: str | Path) -> list[Path]:
     """The files that `resolve` reads."""
     name = str(data)

@@ -30,7 +30,7 @@ from fathom.kernels.base import Kernel, as_rows
 from fathom.kernels.expansion import Values
 from fathom.kernels.strip import CrossLags, Strip
 
-BLUR = 1e-9  # noise of the inducing values, relative to their mean variance
+BLUR = 1e-9  # noise of an inducing value, relative to its variance: one more point leaves that of the others alone
 
 
 class Solved(NamedTuple):
@@ -52,7 +52,7 @@ def solve(K_uu: Array, K_uf: Array, diagonal: Array, noise: Array, Y: Array, a: 
     m, (n, p) = len(K_uu), Y.shape
     if xp is np and np.min(noise) <= 0:
         raise linalg.NotPositiveDefinite(f"row {int(np.argmin(noise))} has no noise: inducing points need some (WN)")
-    half = linalg.factorise(linalg.jittered(K_uu, BLUR)).half_solve(xp.eye(m, dtype=K_uu.dtype))
+    half = linalg.factorise(linalg.jittered(K_uu, BLUR, own=True)).half_solve(xp.eye(m, dtype=K_uu.dtype))
     V = half @ K_uf
     d = xp.maximum(diagonal - xp.einsum("ij,ij->j", V, V), 0.0)
     scale = a * d + noise
@@ -83,7 +83,7 @@ def cotangents(solved: Solved, noise: Array, a: float) -> tuple[Array, Array, Ar
     by_uf = half.T @ (scaled * (-2 * h * scale) - p * rest) + (half.T @ Va) @ alpha.T
     squared = (V * (-2 * h)) @ V.T if a > 0 else p * (inner.lower @ inner.lower.T - eye)
     by_uu = -0.5 * half.T @ (Va @ Va.T - p * (eye - inverse) + squared) @ half
-    return by_uu + BLUR * xp.mean(by_uu.diagonal()) * eye, by_uf, h, by_noise
+    return by_uu * (1 + BLUR * eye), by_uf, h, by_noise
 
 
 # -- the objective -----------------------------------------------------------------------------------------------

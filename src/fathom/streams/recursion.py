@@ -94,13 +94,9 @@ def advance(kernel: Kernel, state: State, x: Array, y: Array, noise: Array, rule
     error = jnp.where(known, y - said, 0.0)
     mean = state.mean + new * jnp.outer(place, said) + psi.T * (gain * error)
 
-    # who leaves where there is no room: the active row with the smallest error when predicted from the others
     turn, weight = q - place, new / jnp.where(gap > 0, gap, 1.0)
     used = jnp.maximum(state.used, new * place)
-    alpha = state.Q @ mean + weight * jnp.outer(turn, turn @ mean)
-    own = state.Q.diagonal() + weight * turn**2
-    least = jnp.where(used > 0, jnp.sum(alpha**2, 1) / jnp.where(used > 0, own, 1.0) ** 2, jnp.inf)
-    worst = jnp.argmin(least)
+    worst = _expendable(state.Q, mean, used, turn, weight)
     full = jnp.where(used.sum() > len(k) - 1, 1.0, 0.0)
     keep = jnp.ones_like(k).at[worst].add(-full)
 
@@ -114,6 +110,13 @@ def advance(kernel: Kernel, state: State, x: Array, y: Array, noise: Array, rule
     B = (state.B + edge - gains * psi[:, :, None] * psi[:, None, :]) * both
     A = state.A + (new * place)[:, None] * (x - state.A)
     return State(A, used * keep, mean * keep[:, None], B, Q, state.seen + 1)
+
+
+def _expendable(Q: Array, mean: Array, used: Array, turn: Array, weight: Array) -> Array:
+    """The active row with the smallest error when the others predict it; Q is that before `turn` was added to it."""
+    alpha = Q @ mean + weight * jnp.outer(turn, turn @ mean)
+    own = jnp.where(used > 0, Q.diagonal() + weight * turn**2, 1.0)
+    return jnp.argmin(jnp.where(used > 0, jnp.sum(alpha**2, 1) / own**2, jnp.inf))
 
 
 def prior_factor(kernel: Kernel, state: State, rule: Rule = RULE) -> tuple[Array, linalg.Factor]:
