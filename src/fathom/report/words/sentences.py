@@ -167,8 +167,8 @@ def _where(c: Component) -> list[str]:
         return [calendar.applies(c)]
     if region is None:
         return []
-    where = place(c)
-    said = [f"it {where.replace('fading', 'fades')}" if where.startswith("fading") else f"it applies {where}"]
+    stretch = place(c)
+    said = [f"it {stretch.replace('fading', 'fades')}" if stretch.startswith("fading") else f"it applies {stretch}"]
     edges = [e for i in region.intervals for e in (i.low, i.high) if e is not None]
     slow = [e for e in edges if e.width > 0.05 * axis.span]
     if slow:
