@@ -20,6 +20,7 @@ ROOMS = [
     {"gp"},
     {"sparse"},
     {"deep"},
+    {"streams"},
     {"models"},
     {"inference"},
     {"search"},

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from fathom.estimators.deep import DeepGPClassifier, DeepGPRegressor
     from fathom.estimators.exact import GPRegressor
     from fathom.estimators.modelfile import load, save
+    from fathom.estimators.online import OnlineGPRegressor
     from fathom.estimators.search import KernelSearch
     from fathom.estimators.sparse import SparseGPRegressor
     from fathom.inference.base import Training
@@ -32,6 +33,7 @@ _HOME_OF = {
     "load_csv": "data.dataset",
     "GPRegressor": "estimators.exact",
     "KernelSearch": "estimators.search",
+    "OnlineGPRegressor": "estimators.online",
     "SparseGPRegressor": "estimators.sparse",
     "DeepGPRegressor": "estimators.deep",
     "DeepGPClassifier": "estimators.deep",
@@ -55,6 +57,7 @@ __all__ = [
     "DeepGPRegressor",
     "GPRegressor",
     "KernelSearch",
+    "OnlineGPRegressor",
     "Predictive",
     "Scaler",
     "SparseGPRegressor",

@@ -33,12 +33,14 @@ ESTIMATORS = {
     "SparseGPRegressor": Kind("fathom.estimators.sparse", 2),
     "DeepGPRegressor": Kind("fathom.estimators.deep", 2),
     "DeepGPClassifier": Kind("fathom.estimators.deep", 2),
+    "OnlineGPRegressor": Kind("fathom.estimators.online", 1),
 }
 
 _SPARSE, _DEEP = "SparseGPRegressor", "DeepGPRegressor"
 MODELS = {
     "gp": Model("GPRegressor", "exact, up to a few thousand rows"),
     "search": Model("KernelSearch", "the structure search: finds the kernel and explains it"),
+    "online": Model("OnlineGPRegressor", "a stream: one row after the other, in constant memory"),
     "fitc": Model(_SPARSE, "inducing points and all rows at once; noise that follows the inputs", "collapsed:FITC"),
     "vfe": Model(_SPARSE, "inducing points and all rows at once, by a bound: the steady choice", "collapsed:VFE"),
     "pep": Model(_SPARSE, "power EP, between vfe and fitc", "collapsed:PEP"),
@@ -50,6 +52,7 @@ MODELS = {
     "dspp": Model(_DEEP, "deep sigma points: mixtures as predictions", "dspp:DSPP", classes=True),
     "sampling": Model(_DEEP, "DGPS: few rows, layers that can be looked at", "dgps:DGPS", classes=True),
     "sep": Model(_DEEP, "stochastic expectation propagation: no sampling", "sep:SEP", classes=True),
+    "sequential": Model(_DEEP, "a stream through layers: one pass, goes on", "sequential:Sequential", classes=True),
 }
 
 

@@ -313,6 +313,23 @@ def test_workers_end_with_their_parent_and_close_its_pipe(number, handled, statu
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.slow
+def test_workers_never_see_ctrl_c_not_even_while_they_start():
+    code = """
+        import signal
+        from fathom.base.execute import executor
+
+        def blocked(item):
+            return signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+        if __name__ == "__main__":
+            with executor("processes", n_jobs=2) as workers:
+                print({outcome.value for outcome in workers.map(blocked, range(8))}, blocked(0))
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("{True} False\n", "")
+
+
 def test_a_second_signal_is_answered_at_once_and_the_first_at_the_end():
     heard = []
     old = {n: signal.signal(n, lambda number, frame: heard.append(number)) for n in (signal.SIGINT, signal.SIGTERM)}

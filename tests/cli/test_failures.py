@@ -340,9 +340,8 @@ def test_a_terminal_without_unicode_shows_escapes_and_loses_nothing(cyrillic):
     status, said, err = apart("fit", cyrillic, "--restarts", "1", "--out", "m.fathom", **ascii_only)
     assert (status, err) == (0, "")
     assert b"target " + "цена".encode("ascii", "backslashreplace") in said
-    for environment in ({}, ascii_only):
-        said = apart("fit", cyrillic, "--restarts", "1", "--out", "m.fathom", "--json", **environment)[1]
-        assert json.loads(said)["target"] == ["цена"]
+    said = apart("fit", cyrillic, "--restarts", "1", "--out", "m.fathom", "--json", **ascii_only)[1]
+    assert json.loads(said)["target"] == ["цена"]
     assert apart("predict", "model.fathom", "--horizon", "1", **ascii_only)[1].decode().startswith("день,mean,sd")
     assert apart("fit", cyrillic, "--target", "ночь", **ascii_only)[2].isascii()
 

@@ -119,9 +119,9 @@ def test_a_forecast_is_refused_before_the_search(series):
     assert "--forecast: s.csv has no time column to continue: name it with --time" in result.output
     lines = (f"{2000 + k},{k % 5},{k * k % 11}" for k in range(20))
     (series / "s.csv").write_text("year,price,sales\n" + "\n".join(lines))
-    result = run("--forecast", "f.csv", "--target", "sales")
+    result = run("--forecast", "f.csv", "--target", "sales", "--inputs", "price")
     assert result.exit_code == 2
-    assert "--forecast cannot know the future of price: leave them out with --drop" in result.output
+    assert "--forecast cannot know the future of price: leave them out of --inputs" in result.output
     assert [p.name for p in series.iterdir()] == ["s.csv"]
 
 
@@ -182,11 +182,11 @@ def test_lines_of_python_for_data_by_name():
     lines = again.python("airline", asked, {"--depth": 10, "--format": "html"}, data, 1963.0).splitlines()
     assert lines[2:] == [
         'data = fathom.datasets.load("airline")',
-        "model = fathom.KernelSearch(random_state=0).fit(data.X, data.y)",
+        "model = fathom.KernelSearch(random_state=0, calendar=data.calendar).fit(data.X, data.y)",
         'model.report("report.html", data, horizon=data.future(24)[-1])',
     ]
     asked |= {"--target": ["passengers"], "--drop": ["a", 'b"c'], "--depth": 3}
     assert again.python("airline", asked, {}, data, None).splitlines()[2:4] == [
         'data = fathom.datasets.resolve("airline", target="passengers", drop=["a", "b\\"c"])',
-        "model = fathom.KernelSearch(depth=3, random_state=0).fit(data.X, data.y)",
+        "model = fathom.KernelSearch(depth=3, random_state=0, calendar=data.calendar).fit(data.X, data.y)",
     ]

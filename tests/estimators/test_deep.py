@@ -422,7 +422,7 @@ def test_double_precision_leaves_the_configuration_alone():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"inference": "magic"}, "inference must be one of dsvi, gamma, dspp, sampling, sep, not 'magic'"),
+        ({"inference": "magic"}, "inference must be one of dsvi, gamma, dspp, sampling, sep, sequential, not 'magic'"),
         ({"dtype": "float16"}, "dtype must be None, 'float32' or 'float64', not 'float16'"),
         ({"mean": "cubic"}, "mean must be 'linear' or 'zero', not 'cubic'"),
         ({"widths": (0,)}, "widths must be 'auto' or a tuple of integers of at least 1, not (0,)"),
@@ -434,6 +434,10 @@ def test_double_precision_leaves_the_configuration_alone():
             {"training": Training(validation_fraction=1.0)},
             "validation_fraction must be None or a number of at least 0 and below 1, not 1.0",
         ),
+        ({"training": Training(learning_rate=np.nan)}, "learning_rate must be None or a number above 0, not nan"),
+        ({"training": {"n_steps": 5}}, "training must be None or a Training, not {'n_steps': 5}"),
+        ({"inference": 3}, "inference must be text or an Inference, not 3"),
+        ({"kernel": ("SE", 3)}, "kernel must be None, text, a Kernel or a tuple of them, not ('SE', 3)"),
         ({"features": "resnet"}, "features must be None, a module or one of dkl, dkl-small, not 'resnet'"),
         ({"kernel": ("SE", "SE", "SE")}, "3 kernels for 2 layers: give one, or one for each layer"),
         ({"inference": SVGP()}, "inference='svgp' has no hidden layers: use widths=(), or SparseGPRegressor"),

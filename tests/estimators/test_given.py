@@ -115,6 +115,8 @@ def test_the_same_numbers_are_the_same_rows(given):
 
 def test_questions_too_far_to_answer():
     model = EXACT.fit(X, y)
+    with pytest.raises(ValueError, match=r"Found array with 0 sample\(s\) \(shape=\(0, 2\)\) while a minimum of 1"):
+        model.predict(pd.DataFrame(X[:0]))
     with pytest.raises(ValueError, match=r"column 1 of X: row 2 lies 1e\+30 standard deviations .* too far to say"):
         model.predict([[0, 0], [0, 1], [0, 1e30]])
     assert np.all(np.isfinite(model.predict([[1e12, -1e12]])))

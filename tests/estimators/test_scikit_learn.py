@@ -3,7 +3,7 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from fathom import DeepGPClassifier, DeepGPRegressor, GPRegressor, KernelSearch, SparseGPRegressor
+from fathom import DeepGPClassifier, DeepGPRegressor, GPRegressor, KernelSearch, OnlineGPRegressor, SparseGPRegressor
 from fathom.inference import DSPP, Training
 from fathom.models import ESTIMATORS
 
@@ -12,6 +12,7 @@ BRIEF = Training(n_steps=40, learning_rate=0.1)
 CHECKED = [
     GPRegressor(n_restarts=1, max_iterations=20, random_state=0),
     KernelSearch(depth=1, base=("Lin", "WN"), n_jobs=1, random_state=0),
+    OnlineGPRegressor(budget=10, episodes=1, random_state=0),
     SparseGPRegressor("vfe", training=Training(n_steps=20), **SMALL),
     SparseGPRegressor("svgp", training=BRIEF, **SMALL),
     SparseGPRegressor("ppgpr", training=BRIEF, **SMALL),

@@ -28,7 +28,7 @@ import fathom
 from fathom.data.columns import Columns
 from fathom.data.timeaxis import TimeRule
 from fathom.estimators.modelfile import ModelFileError
-from fathom.inference import DGPS, DSPP, SEP, Training
+from fathom.inference import DGPS, DSPP, SEP, Sequential, Training
 from fathom.models import MODELS
 from tests.torture.tally import Tally
 
@@ -134,6 +134,10 @@ def _fitted(name: str) -> Any:
     if name == "three classes":
         labels = np.array(["low", "middle", "high"])[np.digitize(X[:, 0], [-0.5, 0.5])]
         return fathom.DeepGPClassifier((1,), "dspp", 4, **BRIEF).fit(X, labels)
+    if name == "online":
+        return fathom.OnlineGPRegressor(budget=5, episodes=1, random_state=0).fit(X, Y[:, 0])
+    if name == "sequential":
+        return fathom.DeepGPRegressor((2,), Sequential(n_particles=5), 4, random_state=0).fit(X, Y)
     if MODELS[name].estimator == "SparseGPRegressor":
         return fathom.SparseGPRegressor(name, 4, **BRIEF).fit(X, Y[:, 0])
     return fathom.DeepGPRegressor((2,), ODD_INFERENCE.get(name, name), 4, **BRIEF).fit(X, Y)

@@ -19,6 +19,7 @@ from fathom.cli.fit import fit
 from fathom.cli.predict import predict
 from fathom.cli.report import report
 from fathom.cli.search import search
+from fathom.cli.stream import stream
 
 app = typer.Typer(
     name="fathom",
@@ -58,5 +59,5 @@ def _start(
         print(ctx.get_help())
 
 
-for command in (report, search, fit, predict, compare, datasets, bench):
+for command in (report, search, fit, predict, stream, compare, datasets, bench):
     app.command()(command)

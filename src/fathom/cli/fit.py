@@ -95,7 +95,7 @@ def _made(model: str, kernel: str | None, seed: int, asked: Facts, kept: Path | 
     training: Facts = {"n_steps": asked["--steps"]} if "--steps" in asked else {}
     if kept is not None and "checkpoint" in method(model).uses:
         training["checkpoint"] = str(kept)
-    options, widths = _options(asked.get("--option", ())), _widths(asked.get("--widths"))
+    options, widths = _options(asked.get("--option", ())), read_widths(asked.get("--widths"))
     return comparison.made(model, kernel, seed, asked.get("--inducing"), widths, options, training)
 
 
@@ -113,7 +113,8 @@ def _options(texts: Sequence[str]) -> Facts:
     return found
 
 
-def _widths(text: str | None) -> tuple[int, ...] | str | None:
+def read_widths(text: str | None) -> tuple[int, ...] | str | None:
+    """Hidden widths from 3,3 or auto."""
     if text is None or text == "auto":
         return text
     try:

@@ -110,7 +110,7 @@ def check(dataset: Dataset, option: str) -> None:
     if dataset.n_inputs > 1:
         others = [name for name in dataset.names if name != dataset.names[dataset.time or 0]]
         raise DataError(
-            f"{option} cannot know the future of {listing(others)}: leave them out with --drop, or save the model and "
+            f"{option} cannot know the future of {listing(others)}: leave them out of --inputs, or save the model and "
             "give `fathom predict` a CSV with their values"
         )
 

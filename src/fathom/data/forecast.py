@@ -33,12 +33,12 @@ class Forecast:
         """The table as CSV text, in which no name or date is a formula to a spreadsheet."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(map(_inert, self.header))
-        writer.writerows(map(_inert, row) for row in self.rows)
+        writer.writerow(map(inert, self.header))
+        writer.writerows(map(inert, row) for row in self.rows)
         return text.getvalue()
 
 
-def _inert(cell: Cell) -> Cell:
+def inert(cell: Cell) -> Cell:
     """Text behind an apostrophe where a spreadsheet would calculate it: =1+1, @SUM(A1), ＝1."""
     return f"'{cell}" if isinstance(cell, str) and cell.lstrip().startswith(tuple("=+-@＝＋－＠")) else cell
 

@@ -82,6 +82,16 @@ def inputs(source: str | Path | pd.DataFrame | Table, columns: Columns) -> np.nd
         table = source
     else:
         table = read_table(source) if isinstance(source, str | Path) else table_of_frame(source)
+    X = input_columns(table, columns)
+    gaps = np.argwhere(np.isnan(X))
+    if gaps.size:
+        row, k = map(int, gaps[0])
+        raise DataError(f"column {columns.names[k]!r}, {table.where(row)} has no value: fill it in or remove the row")
+    return X
+
+
+def input_columns(table: Table, columns: Columns) -> np.ndarray:
+    """The columns of a table that a fitted model knows as its inputs, NaN where a value is missing."""
     table = replace(table, earlier=columns.dialect)
     X = np.empty((table.n_rows, len(columns.names)))
     for k, name in enumerate(columns.names):
@@ -94,10 +104,6 @@ def inputs(source: str | Path | pd.DataFrame | Table, columns: Columns) -> np.nd
         else:
             X[:, k] = table.numbers(i)
             doubts.refuse(table, i)
-    gaps = np.argwhere(np.isnan(X))
-    if gaps.size:
-        row, k = map(int, gaps[0])
-        raise DataError(f"column {columns.names[k]!r}, {table.where(row)} has no value: fill it in or remove the row")
     return X
 
 

@@ -166,8 +166,12 @@ def split_unit(header: str) -> tuple[str, str]:
 
 def read_table(path: str | Path) -> Table:
     """Read a .csv, .tsv or gzipped text file with a header line."""
-    path = Path(path)
-    records = read_records(read_text(path), path)
+    return table_of_text(read_text(Path(path)), Path(path))
+
+
+def table_of_text(text: str, path: Path) -> Table:
+    """The table in the text of a file; messages name its path."""
+    records = read_records(text, path)
     _check_duplicates(records.header)
     flat, width = list(chain.from_iterable(records.rows)), len(records.header)
     columns = [_cells(flat[i::width]) for i in range(width)]

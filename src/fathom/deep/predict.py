@@ -26,11 +26,11 @@ def _latent(model: DeepGP, X: Array, key: Array, n: int) -> tuple[Array, Array, 
     return f.mean, f.var, log_weights
 
 
-def padded(X: np.ndarray) -> Iterator[tuple[np.ndarray, int]]:
+def padded(X: np.ndarray, rows: int = ROWS) -> Iterator[tuple[np.ndarray, int]]:
     """Chunks of one size, the last one filled up with its first row, and how many rows count."""
-    for start in range(0, len(X), ROWS):
-        chunk = X[start : start + ROWS]
-        yield np.concatenate([chunk, np.repeat(chunk[:1], ROWS - len(chunk), 0)]), len(chunk)
+    for start in range(0, len(X), rows):
+        chunk = X[start : start + rows]
+        yield np.concatenate([chunk, np.repeat(chunk[:1], rows - len(chunk), 0)]), len(chunk)
 
 
 def answers(model: DeepGP, X: np.ndarray, key: Array, n: int) -> Iterator[tuple[np.ndarray, ...]]:

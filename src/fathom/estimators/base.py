@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar, Literal, Self, overload
 
 import numpy as np
@@ -94,6 +95,16 @@ class Predicts:
 
     def _predicted_mean(self, X: Rows) -> np.ndarray:
         return self.predict_dist(X).mean()
+
+
+def named_parts(parts: Iterable[Kernel]) -> dict[str, Kernel]:
+    """Additive parts by their short text; equal texts are numbered."""
+    found: dict[str, Kernel] = {}
+    for part in parts:
+        text = short_text(part)
+        same = sum(key == text or key.startswith(text + " #") for key in found)
+        found[f"{text} #{same + 1}" if same else text] = part
+    return found
 
 
 def short_text(kernel: Kernel) -> str:

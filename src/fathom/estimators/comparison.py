@@ -73,6 +73,10 @@ def made(
         return gp(kernel, seed)
     if name == "search":
         return estimator("KernelSearch")(random_state=seed)
+    if name == "online":
+        from fathom.estimators.online import OnlineGPRegressor
+
+        return OnlineGPRegressor(kernel or "SE", random_state=seed)
     from fathom.inference.base import Training, method
 
     row = models.MODELS[name]

@@ -14,7 +14,7 @@ from fathom.base.files import Facts
 from fathom.base.optimise import Result
 from fathom.base.parameters import RANDOM_STATE, Constraints, Integer, check_parameters
 from fathom.base.stored import array, entry
-from fathom.estimators.base import Estimator, Predicts, short_text
+from fathom.estimators.base import Estimator, Predicts, named_parts
 from fathom.estimators.given import inputs, outputs, standard
 from fathom.gp.evidence import Mean
 from fathom.gp.exact import Posterior, additive_parts, decompose, leave_one_out
@@ -115,13 +115,7 @@ class ExactRegressor(RegressorMixin, Predicts, Estimator):
     def parts_(self) -> dict[str, Kernel]:
         """The additive parts by name, in the user's units."""
         check_is_fitted(self)
-        found: dict[str, Kernel] = {}
-        for part in additive_parts(self.posterior_.kernel):
-            user = self._in_user_units(part)
-            text = short_text(user)
-            same = sum(key == text or key.startswith(text + " #") for key in found)
-            found[f"{text} #{same + 1}" if same else text] = user
-        return found
+        return named_parts(map(self._in_user_units, additive_parts(self.posterior_.kernel)))
 
     def leave_one_out(self) -> Predictive:
         """Each training observation predicted from all the others, parameters fixed."""

@@ -27,11 +27,11 @@ FARTHEST = 1e15  # standard deviations from the rows learnt from: further out, d
 TOO_LARGE = f"values beyond {LARGEST:.0e} cannot be squared: rescale the data"
 
 
-def inputs(model: BaseEstimator, X: Rows, reset: bool) -> np.ndarray:
-    """Rows (N, D) of finite numbers; with `reset` those to learn from, else as many columns as there were then."""
+def inputs(model: BaseEstimator, X: Rows, reset: bool, least: int = 2) -> np.ndarray:
+    """Rows (N, D) of finite numbers; with `reset` at least so many to learn from, else as many columns as those had."""
 
     def checked(given: Rows) -> np.ndarray:
-        return validate_data(model, given, reset=reset, dtype=float, ensure_min_samples=1 + reset)
+        return validate_data(model, given, reset=reset, dtype=float, ensure_min_samples=least if reset else 1)
 
     return _sizeable(_numbers(checked, X, "X"))
 
@@ -165,7 +165,7 @@ def _bad_cell(given: object, name: str) -> str | None:
     if cells.dtype.kind in "biuf":
         good = np.isfinite(cells)
     else:
-        good = np.reshape([_is_number(cell) for cell in cells.ravel().tolist()], cells.shape)
+        good = np.array([_is_number(cell) for cell in cells.ravel().tolist()], dtype=bool).reshape(cells.shape)
     for place in np.argwhere(~good)[:1]:
         cell = cells[tuple(place)]
         return _objection(cell.item() if isinstance(cell, np.generic) else cell, name, _place(given, *place))

@@ -270,6 +270,17 @@ class LearnerRegressor(MultiOutputMixin, RegressorMixin, Predicts, Learner):
         self.n_seen_ += len(X)
         return self
 
+    @available_if(lambda self: hasattr(self._method(), "follow"))  # type: ignore[untyped-decorator]
+    def follow(self, X: Rows, y: Rows) -> Predictive:
+        """Predict each further row from those before it, then learn from it; returns the predictions."""
+        X = self._inputs(X)
+        Y = outputs(y, len(X), missing=True).reshape(len(X), -1)
+        task = self._task(X, self.scaler_.y(Y), 0, self.learnt_.seed)
+        told = self._method().follow(self.learnt_, task)
+        self.n_seen_ += len(X)
+        mean, var = self.scaler_.y_back(told.mean), told.var * self.scaler_.y_sd**2
+        return Predictive.gaussian(mean[:, 0], var[:, 0]) if self._single else Predictive.gaussian(mean, var)
+
     def _goes_on(self) -> bool:
         """True where the method can go on from what was learnt."""
         from fathom.inference.base import Inference

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fathom.inference.dsvi import DSVI, Gamma
     from fathom.inference.ppgpr import PPGPR
     from fathom.inference.sep import SEP
+    from fathom.inference.sequential import Sequential
     from fathom.inference.svgp import ODSVGP, SVGP
 
 _HOMES = {
@@ -31,6 +32,7 @@ _HOMES = {
     "dspp": ("DSPP",),
     "dgps": ("DGPS",),
     "sep": ("SEP",),
+    "sequential": ("Sequential",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
@@ -46,6 +48,7 @@ __all__ = [
     "VFE",
     "Gamma",
     "Inference",
+    "Sequential",
     "Training",
     "method",
 ]

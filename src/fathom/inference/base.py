@@ -163,7 +163,9 @@ class Inference(Options):
         check_parameters(training)
         check_parameters(self)
         if strange := [name for name in training.changed() if name not in self.uses]:
-            raise ValueError(f"{strange[0]} means nothing to {self.name!r}; it knows {', '.join(self.uses)}")
+            raise ValueError(
+                f"{strange[0]} means nothing to {self.name!r}; it knows {', '.join(self.uses) or 'none of them'}"
+            )
 
     def learn(self, task: Task) -> Learnt:
         """Learn a model from the rows of the task."""
