@@ -80,12 +80,21 @@ def jumps(c: Component, jump: Jump) -> str:
     """ "rise by about 12 thousand at 1955-07"."""
     way = "rise" if jump.change > 0 else "fall"
     claim = Claim("step", f"change at {jump.at:.9g}", jump.change)
-    return Said(f"{way} by {about(c, abs(jump.change), sd=jump.sd)} {at(axis_of(c), jump.at)}", claim)
+    return Said(f"{way} by {about(c, abs(jump.change), sd=jump.sd)} {where(c, jump)}", claim)
 
 
-def at(axis: Axis, value: float) -> str:
+def where(c: Component, jump: Jump) -> str:
+    """The place of a jump of a component, no finer than the data tell it."""
+    edges = [e for i in (c.regions[0].intervals if c.regions else ()) for e in (i.low, i.high) if e is not None]
+    near = min(edges, key=lambda e: abs(e.at - jump.at), default=None)
+    return at(axis_of(c), jump.at, None if near is None else c.estimate(near.factor, "location").sd)
+
+
+def at(axis: Axis, value: float, sd: float | None = None) -> str:
     """ "in 1955", "around 1955-07", "at 12 m"."""
-    text = axis.around(value)
+    text = axis.around(value, sd)
+    if text.startswith("about "):
+        return f"around {text.removeprefix('about ')}"
     if axis.rule is None:
         return f"at {text}"
     return f"in {text}" if text.isdigit() and axis.in_years else f"around {text}"

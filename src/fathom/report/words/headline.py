@@ -9,7 +9,7 @@ from fathom.report.measure.selection import LEAST_GAIN
 from fathom.report.numbers import between, number, percent, quantity
 from fathom.report.words import growth, joint
 from fathom.report.words import phrases as say
-from fathom.report.words.beside import at, beside
+from fathom.report.words.beside import at, beside, where
 from fathom.report.words.growth import about_part
 from fathom.report.words.places import place, seen
 from fathom.report.words.said import Claim, Said, claims_of, tell
@@ -114,7 +114,8 @@ def _step(facts: Facts, step: Jump) -> Said:
     """ "down by about 1,400 EUR in 1955"."""
     way, size = "up" if step.change > 0 else "down", quantity(abs(step.change), facts.setting.unit, step.sd)
     claim = Claim("step", f"change at {step.at:.9g}", step.change)
-    return Said(f"{way} by about {size} {at(facts.setting.axes[0], step.at)}", claim)
+    place = next((where(c, step) for c in facts.components if step in c.jumps), at(facts.setting.axes[0], step.at))
+    return Said(f"{way} by about {size} {place}", claim)
 
 
 def _ends(t: Trend) -> tuple[Claim, Claim]:

@@ -8,7 +8,7 @@ from fathom.report.facts.part import PERIODIC, SMOOTH, SWITCHES, Component, Jump
 from fathom.report.numbers import compared, differing, percent, quantity
 from fathom.report.words import calendar, growth, together
 from fathom.report.words import phrases as say
-from fathom.report.words.beside import beside, jumps, unseen
+from fathom.report.words.beside import beside, jumps, unseen, where
 from fathom.report.words.growth import about_part
 from fathom.report.words.places import axis_of, edge, place, seen
 from fathom.report.words.said import Said, tell
@@ -167,8 +167,8 @@ def _where(c: Component) -> list[str]:
         return [calendar.applies(c)]
     if region is None:
         return []
-    where = place(c)
-    said = [f"it {where.replace('fading', 'fades')}" if where.startswith("fading") else f"it applies {where}"]
+    stretch = place(c)
+    said = [f"it {stretch.replace('fading', 'fades')}" if stretch.startswith("fading") else f"it applies {stretch}"]
     edges = [e for i in region.intervals for e in (i.low, i.high) if e is not None]
     slow = [e for e in edges if e.width > 0.05 * axis.span]
     if slow:
@@ -183,7 +183,7 @@ def _where(c: Component) -> list[str]:
 def _passes(c: Component, jump: Jump) -> str:
     """What all parts together do where this one begins or ends."""
     if unseen(c, jump):
-        return f"all parts together pass {axis_of(c).around(jump.at)} without a step"
+        return f"all parts together show no step {where(c, jump)}"
     return tell("all parts together ", jumps(c, jump))
 
 
