@@ -121,7 +121,8 @@ def files() -> set[str]:
         ("there is no model file nosuch", "predict nosuch --horizon 2"),
         ("d.csv is not a Fathom model", "predict d.csv --horizon 2"),
         (
-            r"there is no model 'dsp' \(did you mean 'dspp'\?\); there are mean, linear, gp, search" + SAVED[2:],
+            r"there is no model 'dsp' \(did you mean 'dspp'\?\); there are mean, linear, gp, search, online, "
+            + SAVED[4:],
             "compare d.csv --models mean,dsp",
         ),
         ("model 'mean:SE': mean takes nothing after it", "compare d.csv --models mean:SE"),

@@ -45,10 +45,10 @@ def test_one_panel_for_the_whole_and_one_for_each_part(airline):
     data, model = airline
     figure = plotting.components(model, dataset=data, horizon=24)
     assert len(figure.axes) == 1 + len(model.parts_) == 5
-    said = words(figure)
+    said = [text.replace("\n", " ") for text in words(figure)]
     assert "Passengers, 1949-01 to 1960-12, and on to 1962-12" in said
     assert "Straight-line trend" in said
-    assert "Yearly cycle, growing with time, its shape changing over about 20 years" in said
+    assert "Yearly cycle, its size changing with time, its shape changing over about 20 years" in said
     assert "SE*Per*Lin" in said
     assert "last observation 1960-12" in said
     assert "Noise with a standard deviation of 6.4 thousands" in said

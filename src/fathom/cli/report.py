@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -108,12 +109,26 @@ def _read(
     known: Columns | None = getattr(model, "columns_", None)
     if known is not None and inputs is None and target in (None, list(known.target)):
         target, inputs = list(known.target), list(known.names)
-        time_column = known.names[known.time] if time_column is None and known.time is not None else time_column
+        time_column = time_column or _unless_guessed(data, known, drop)
     dataset = resolve(data, target or None, time_column, drop, inputs)
     if future is None:
         return dataset
     times = dataset.X[:, dataset.time or 0]
     return replace(dataset, ahead=read_ahead(future, dataset.columns, times))
+
+
+def _unless_guessed(data: str, known: Columns, drop: list[str] | None) -> str | None:
+    """The time column of a model, unless the data alone would tell: what was guessed is noted on the page."""
+    from fathom.data.columns import DataError
+    from fathom.data.datasets import resolve
+
+    if known.time is None:
+        return None
+    with suppress(DataError):
+        guessed = resolve(data, list(known.target), None, drop, list(known.names))
+        if guessed.time is not None and guessed.names[guessed.time] == known.names[known.time]:
+            return None
+    return known.names[known.time]
 
 
 _USUAL: Facts = {
