@@ -108,6 +108,7 @@ def test_odd_lines_are_told_and_passed_over(somewhere, tmp_path):
         (("d.csv", "--model", "gp"), "--model 'gp': there is no such stream; choose from: online, sequential"),
         (("d.csv", "--forgetting", "much"), "--forgetting 'much': a rate above 0 and at most 1, or auto"),
         (("d.csv", "--forgetting", "2"), "forgetting must be 'auto'"),
+        (("d.csv", "--kernel", "SEE"), "cannot read kernel 'SEE'"),
         (("nothing.csv",), "no file 'nothing.csv': check the name and the folder, or use - for standard input"),
         (("d.csv", "--out", "d.csv"), "DATA is read from this file"),
     ],

@@ -160,6 +160,11 @@ def test_options_of_sequential_are_checked(model, message):
         model.fit(X, Y)
 
 
+def test_a_wrong_kernel_is_told_with_the_first_row():
+    with pytest.raises(ValueError, match="cannot read kernel 'SEE'"):
+        OnlineGPRegressor("SEE").partial_fit(X[:1], Y[:1])
+
+
 def test_outputs_stay_as_many_as_they_were():
     model = OnlineGPRegressor().partial_fit(X[:3], Y[:3])
     with pytest.raises(ValueError, match="y has 2 outputs, and the rows before had 1"):

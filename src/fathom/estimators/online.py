@@ -161,14 +161,18 @@ class OnlineGPRegressor(MultiOutputMixin, RegressorMixin, Predicts, Estimator):
         return tuple(float(rate) for rate in given)
 
     def _plan(self) -> Plan:
-        kernel = parse(self.kernel) if isinstance(self.kernel, str) else self.kernel
-        kernel = bind(kernel, self._names() or self.n_features_in_)
+        kernel = self._bound()
         kernel = with_noise(kernel) if self.optimize else kernel
         s = self.scaler_
         standard = rescale(kernel, -s.x_mean / s.x_sd, 1 / s.x_sd, 1 / self._spread())
         varying = self.noise == "heteroscedastic"
         episodes = self.episodes if self.optimize else 0
         return Plan(standard, given(kernel), self.budget, self._rates(), episodes, varying, seed_of(self.random_state))
+
+    def _bound(self) -> Kernel:
+        """The kernel as it was given, bound to the columns."""
+        kernel = parse(self.kernel) if isinstance(self.kernel, str) else self.kernel
+        return bind(kernel, self._names() or self.n_features_in_)
 
     def _spread(self) -> float:
         """In units of which outputs share one kernel."""
@@ -179,6 +183,8 @@ class OnlineGPRegressor(MultiOutputMixin, RegressorMixin, Predicts, Estimator):
         if y is None:
             raise ValueError("OnlineGPRegressor requires y to be passed, but the target y is None")
         rows = inputs(self, X, reset, least)
+        if reset:
+            self._bound()  # a wrong kernel is told with the first row, not with the fiftieth
         values = outputs(y, len(rows), missing=True)
         self._single = values.ndim == 1
         return rows, values.reshape(len(rows), -1)
